@@ -28,7 +28,6 @@
 #include "look/inventory.h"
 #include "look/hostdev_filter.h"
 #include "act/preview.h"
-#include "state/lease_store.h"
 #include "state/counts.h"
 #include "state/store.h"
 #include "base/text.h"

@@ -9,7 +9,7 @@
 #include "look/vfio_users.h"
 #include "decide/fate.h"
 #include "look/running.h"
-#include "state/lease_store.h"
+#include "state/store.h"
 
 struct world;
 

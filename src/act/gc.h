@@ -15,7 +15,6 @@
 #include "base/err.h"
 #include "look/inventory.h"
 #include "look/pool.h"
-#include "state/lease_store.h"
 #include "state/store.h"
 #include "act/fate_facts.h"
 

@@ -13,7 +13,6 @@
 #include "base/err.h"
 #include "sys/sys.h"
 #include "look/kernel.h"
-#include "state/lease_store.h"
 #include "state/store.h"
 
 /*

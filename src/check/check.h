@@ -12,7 +12,6 @@
 #include "config/config.h"
 #include "act/preview.h"
 #include "look/pool.h"
-#include "state/lease_store.h"
 #include "state/store.h"
 
 enum check_status {

@@ -18,7 +18,7 @@
 #include "look/libvirt_daemon.h"
 #include "look/libvirt_files.h"
 #include "act/gc.h"
-#include "state/lease_store.h"
+#include "state/store.h"
 
 int cmd_advise_root(struct err *err)
 {

@@ -13,7 +13,7 @@
 #include "look/vfio_users.h"
 #include "model/event.h"
 #include "act/preview.h"
-#include "state/lease_store.h"
+#include "state/store.h"
 
 /* Fails if the --type is not enabled, or if there is no --type and the pool does not have exactly one type. */
 static int check_type(const struct cmd *cmd, struct err *err)

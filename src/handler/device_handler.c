@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The device handler without its loop: its configuration, its lock, and its passes. */
-#include "handler/device_handler.h"
+#include "handler/handler.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,9 +16,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/mem.h"
 #include "base/text.h"
-#include "sys/sys.h"
 #include "sys/log.h"
 #include "look/inventory.h"
 #include "look/libvirt_daemon.h"
@@ -37,30 +35,37 @@ enum {
 	ARENA_SIZE = 16 << 20, /* limit of what a pass leaves; untouched pages cost nothing */
 };
 
-static int load_config(struct handler *h, struct config *config, struct err *err)
+/* Reads the configuration. An invalid one is logged, and the old one stays. */
+static void read_config(struct handler *h, bool first)
 {
-	int r = inventory_load_config(config, &h->host, h->config_path, err);
+	struct config config;
+	struct err err;
+	int r = inventory_load_config(&config, &h->host, h->config_path, &err);
 
 	h->is_valid = r == 0;
-	for (size_t i = 0; r == 0 && i < config->warnings.n; i++)
-		log_warn("%s", config->warnings.list[i].text);
-	return r;
-}
-
-static void first_config(struct handler *h)
-{
-	struct err err;
-	int r = load_config(h, &h->config, &err);
-
-	h->has_config = r == 0;
-	if (r == -ENOENT)
+	if (r == -ENOENT && first)
 		log_warn(
 			"no configuration: %s; until there is one, only releases and the vGPUs of running guests are processed",
 			err.text);
-	else if (r < 0)
+	else if (r < 0 && first)
 		log_warn(
 			"%s; until the configuration is fixed and reloaded, only releases and the vGPUs of running guests are processed",
 			err.text);
+	else if (r < 0)
+		log_warn(
+			"%s: %s", err.text,
+			h->has_config
+				? "the handler keeps the previous configuration, but starts that need a new vGPU are refused"
+				: "still no configuration");
+	if (r < 0)
+		return;
+	for (size_t i = 0; i < config.warnings.n; i++)
+		log_warn("%s", config.warnings.list[i].text);
+	config_free(&h->config);
+	h->config = config;
+	h->has_config = true;
+	if (!first)
+		log_info("configuration reloaded");
 }
 
 int handler_open(struct handler *h, const char *root, const char *config_path, struct err *err)
@@ -73,7 +78,7 @@ int handler_open(struct handler *h, const char *root, const char *config_path, s
 	config_default(&h->config);
 	if (host_open(&h->host, root, err) < 0 || handler_hold_lock(h, err) < 0)
 		return -err->code;
-	first_config(h);
+	read_config(h, true);
 	return 0;
 }
 
@@ -94,22 +99,7 @@ void handler_close(struct handler *h)
 
 void handler_reload(struct handler *h)
 {
-	struct config config;
-	struct err err;
-	int r = load_config(h, &config, &err);
-
-	if (r < 0) {
-		log_warn(
-			"%s: %s", err.text,
-			h->has_config
-				? "the handler keeps the previous configuration, but starts that need a new vGPU are refused"
-				: "still no configuration");
-		return;
-	}
-	config_free(&h->config);
-	h->config = config;
-	h->has_config = true;
-	log_info("configuration reloaded");
+	read_config(h, false);
 }
 
 /* Logs the lines that the last report does not have. Both reports begin with '\n'. */
@@ -247,7 +237,7 @@ static void leave_outcome(const struct handler *h)
 	mem_use(h->pass.arena);
 	copy_remembered(left, &h->last);
 	mem_use(NULL);
-	*h->pass.left = left;
+	h->pass.shared->left = left;
 }
 
 static void after_pass(struct handler *h, struct gc *pass)
@@ -335,7 +325,7 @@ static _Noreturn void run(struct handler *h, int end, pid_t parent)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	sys_close_but(keep, 3);
-	h->last.guests.asking_ms = h->pass.asking_ms;
+	h->last.guests.asking_ms = &h->pass.shared->asking_ms;
 	handler_pass(h);
 	log_close();
 	_exit(0);
@@ -350,8 +340,7 @@ static int launch(struct handler *h, struct err *err)
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return err_sys(err, errno, "pipe");
 	pass->arena = mem_arena(ARENA_SIZE);
-	pass->left = mem_take(pass->arena, sizeof(*pass->left));
-	pass->asking_ms = mem_take(pass->arena, sizeof(*pass->asking_ms));
+	pass->shared = mem_take(pass->arena, sizeof(*pass->shared));
 	pass->late_ms = sys_now_ms() + (int64_t)LATE_S * 1000;
 	pass->end = ends[0];
 	/* The child must open its own log socket. */
@@ -399,8 +388,8 @@ void pass_stop(struct handler *h)
 int64_t pass_late_ms(const struct handler *h, int64_t next_ms)
 {
 	const struct pass *pass = &h->pass;
-	const struct remembered *left = *pass->left;
-	int64_t asked = *pass->asking_ms ? *pass->asking_ms + ASKING_MS : pass->late_ms;
+	const struct remembered *left = pass->shared->left;
+	int64_t asking = pass->shared->asking_ms, asked = asking ? asking + ASKING_MS : pass->late_ms;
 
 	if (left && left->next_ms < next_ms)
 		next_ms = left->next_ms;
@@ -421,13 +410,13 @@ int64_t pass_end(struct handler *h)
 		kill(pass->pid, SIGKILL);
 	wait4(pass->pid, &status, 0, &took);
 	pass->pid = 0;
-	left = *pass->left;
+	left = pass->shared->left;
 	if (left) {
 		free(h->last.reported);
 		lease_marks_free(&h->last.seen);
 		copy_remembered(&h->last, left);
 	}
-	if (late && *pass->asking_ms && left)
+	if (late && pass->shared->asking_ms && left)
 		guests_set_state(
 			&h->last.guests, false,
 			"not connected to libvirt: no answer within 5 s; check that libvirtd or virtqemud does not hang");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Completes releases as soon as they are marked. */
-#include "handler/finisher.h"
+#include "handler/handler.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,18 +12,10 @@
 #include "base/auto.h"
 #include "act/release.h"
 #include "model/event.h"
-#include "state/lease_store.h"
 #include "sys/log.h"
 
 enum { FIRST_MS = 100, LAST_MS = 5000, UNWATCHED_MS = 1000 };
 enum { TURN_MS = 20, LOOK_MS = 60000, LOCK_MS = 5000 };
-
-void finisher_start(struct finisher *f)
-{
-	*f = (struct finisher){ .notify = -1 };
-	for (size_t i = 0; i < WATCHES; i++)
-		f->watched[i].watch = -1;
-}
 
 void finisher_stop(struct finisher *f)
 {
@@ -58,7 +50,7 @@ static int add_watch(struct finisher *f, struct watched *watched, int dir)
 	if (is < 0)
 		return -errno;
 	/* Remove the watch of a directory that was replaced. */
-	if (watched->watch >= 0 && watched->watch != is)
+	if (watched->watch && watched->watch != is)
 		inotify_rm_watch(f->notify, watched->watch);
 	watched->watch = is;
 	return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* libvirt, as a pass of the device handler uses it. */
-#include "handler/guests.h"
+#include "handler/handler.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -22,15 +22,12 @@
 
 #include "base/args.h"
 #include "base/auto.h"
-#include "handler/device_handler.h"
-#include "handler/finisher.h"
+#include "handler/handler.h"
 #include "look/inventory.h"
 #include "check/check.h"
 #include "base/text.h"
 #include "base/udev.h"
-#include "sys/sys.h"
 #include "sys/log.h"
-#include "libvirt/virt.h"
 
 enum {
 	SETTLE_MS = 200, /* events within this time cause one pass */
@@ -249,7 +246,6 @@ static void look_after(struct leased *d)
 	 */
 	if (!d->options.args.root && udev_watch_open(&d->udev, &err) < 0)
 		log_warn("%s; changes of devices are noticed only every few minutes", err.text);
-	finisher_start(&d->finisher);
 	log_info("version %s started", PACKAGE_VERSION);
 	loop(d);
 	log_info("ends");
@@ -367,7 +363,7 @@ static int run(struct leased *d, struct err *err)
 
 int main(int argc, char **argv)
 {
-	struct leased d = { 0 };
+	struct leased d = { .finisher.notify = -1 };
 	struct err err = { 0 };
 	uint64_t watchdog_us;
 	int r;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Removes Nova's orphans. */
-#include "handler/guests.h"
+#include "handler/handler.h"
 
 #include <stdlib.h>
 

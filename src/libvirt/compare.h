@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 #include "look/inventory.h"
-#include "state/lease_store.h"
+#include "state/store.h"
 
 enum { COMPARE_MAX = 8 };
 

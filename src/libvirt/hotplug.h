@@ -19,7 +19,6 @@
 #include "domain/domxml.h"
 #include "base/err.h"
 #include "sys/sys.h"
-#include "state/lease_store.h"
 #include "state/store.h"
 #include "libvirt/virt.h"
 

@@ -14,7 +14,7 @@
 #include "sys/sys.h"
 #include "config/config.h"
 #include "domain/domxml.h"
-#include "state/lease_store.h"
+#include "state/store.h"
 
 /* False: the pool cannot have VFs. True: it may have VFs. */
 bool hostdev_filter_possible(const struct config *config);

@@ -10,7 +10,7 @@
 #include "domain/domxml.h"
 #include "look/inventory.h"
 #include "look/world.h"
-#include "state/lease_store.h"
+#include "state/store.h"
 
 /* Reads the facts of an existing vGPU. False, and all facts are "": the vGPU does not exist or has no type yet. */
 bool migration_facts_device(struct migration_facts *facts, const struct inventory *inv, const char *id);

@@ -11,7 +11,7 @@
 #include "config/config.h"
 #include "domain/domxml.h"
 #include "look/libvirt_files.h"
-#include "state/lease_store.h"
+#include "state/store.h"
 
 struct running_domain {
 	char uuid[UUID_SIZE];

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "look/kernel.h"
 #include "internal.h"
-#include "state/lease_store.h"
+#include "state/store.h"
 
 /* Time limits in ms for a search of all processes: at a start, at an arrival, and in a wide survey. */
 enum { LEAST_LOOK_MS = 250, ARRIVE_LOOK_MS = 1000, RECLAIM_LOOK_MS = 5000 };

@@ -11,7 +11,7 @@
 #include "look/inventory.h"
 #include "look/pool.h"
 #include "state/history.h"
-#include "state/lease_store.h"
+#include "state/store.h"
 
 enum { RESOLVED_TYPES_MAX = 16 };
 

@@ -15,7 +15,6 @@
 #include "base/mem.h"
 #include "state/history.h"
 #include "base/text.h"
-#include "sys/sys.h"
 #include "sys/timed_child.h"
 
 /* A record is a file with one line of words. A later version may add words. */

@@ -12,7 +12,6 @@
 #include <stdint.h>
 
 #include "base/ident.h"
-#include "state/lease_store.h"
 #include "state/store.h"
 
 /* The record of an ID, kept across reboots: its last type and parent, and who created its device. */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "state/lease_store.h"
+#include "state/store.h"
 #include "lib/stand_in.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

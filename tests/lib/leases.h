@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "lib/tree.h"
-#include "state/lease_store.h"
+#include "state/store.h"
 
 static struct store store;
 static struct err err;

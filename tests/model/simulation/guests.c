@@ -213,7 +213,7 @@ static void reconnect(struct domain *d)
 		quiet--;
 	}
 	if (lost && once_in(2)) {
-		await(process_start("the pass of a handler", handler_pass, NULL));
+		await(process_start("the pass of a handler", pass_of_handler, NULL));
 		rules_restored(d);
 	}
 	do

@@ -65,7 +65,7 @@ static void end_history(void)
 	driver_settle();
 	run_to_the_end();
 	now_us += HOURS_US * 3600L * 1000000;
-	process_start("the last pass", profile.handler ? handler_pass : gc_pass, NULL);
+	process_start("the last pass", profile.handler ? pass_of_handler : gc_pass, NULL);
 	run_to_the_end();
 	rules_finish();
 }

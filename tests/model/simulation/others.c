@@ -3,7 +3,7 @@
  * The device handler; the operator's gc; a manager of vGPUs of its own, as Nova, which knows nothing of leases but
  * those of its guests.
  */
-#include "handler/finisher.h"
+#include "handler/handler.h"
 #include "model/simulation/world.h"
 #include "act/gc.h"
 #include "state/history.h"
@@ -46,7 +46,7 @@ static int finish(struct store *store, struct lease_marks *unfinished)
 }
 
 /* One pass, and its releases, for which a driver may need its clean-up time. */
-void handler_pass(void *unused)
+void pass_of_handler(void *unused)
 {
 	enum { TRIES = 50, STEP_MS = 100 };
 	struct lease_marks plugged = { 0 }, unfinished = { 0 };

@@ -10,7 +10,7 @@
 #include "model/simulation/driver.h"
 #include "model/simulation/processes.h"
 #include "act/lifecycle.h"
-#include "state/lease_store.h"
+#include "state/store.h"
 
 enum { DOMAINS = 14, DOMAIN_WANTS = 2 };
 
@@ -100,7 +100,7 @@ void gc_now_and_then(void *unused);
 void nova(void *unused);
 void sriov_manage(void *unused);
 void gc_pass(void *unused);
-void handler_pass(void *unused);
+void pass_of_handler(void *unused);
 
 /* The leases as the files have them, kept at each change of a file. */
 extern struct leases ledger;

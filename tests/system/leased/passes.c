@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "handler/device_handler.h"
+#include "handler/handler.h"
 
 static double now_ms(void)
 {

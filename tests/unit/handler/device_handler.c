@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The device handler without its loop: what a pass says, and when the next one is due. */
-#include "handler/device_handler.h"
+#include "handler/handler.h"
 
 #include "sys/log.h"
 #include "lib/messages.h"

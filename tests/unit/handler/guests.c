@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What a pass asks libvirt, on a host of libvirt's test driver: when it connects, and which orphans are named. */
-#include "handler/guests.h"
+#include "handler/handler.h"
 
 #include "lib/names.h"
 #include "lib/tap.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Orphans of Nova on a simulated host: which of a pass's findings are removed, and that libvirt is asked first. */
-#include "handler/guests.h"
+#include "handler/handler.h"
 
 #include "look/mdevctl_files.h"
 #include "lib/live.h"

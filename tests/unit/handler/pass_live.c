@@ -7,7 +7,7 @@
 #include "lib/xml.h"
 
 #include "act/release.h"
-#include "handler/finisher.h"
+#include "handler/handler.h"
 #include "act/gc.h"
 
 #define T4 "0000:84:00.0"

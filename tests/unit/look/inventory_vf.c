@@ -5,7 +5,7 @@
  */
 #include "look/inventory.h"
 
-#include "state/lease_store.h"
+#include "state/store.h"
 #include "look/pool.h"
 #include "lib/config_text.h"
 #include "lib/inventory_host.h"

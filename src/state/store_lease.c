@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Reads and writes the leases in their directory. The text form of a lease is in model/lease.c. */
 #include "state/history.h"
-#include "state/lease_store.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +10,6 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "sys/sys.h"
 #include "sys/log.h"
 
 enum { LEASE_TEXT_MAX = 8192 };

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The device handler without its loop: its configuration, its lock, its passes (device_handler.c), what a pass asks
+ * libvirt (guests.c) and removes (orphans.c), and the releases that it completes (finisher.c).
+ *
+ * All state that matters is in the leases. What a pass leaves to the next one only saves time and log lines. While a
+ * handler holds its lock, the hook leaves slow releases to that handler, whose finisher completes them.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include "act/gc.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "config/config.h"
+#include "libvirt/virt.h"
+#include "model/lease.h"
+#include "state/store.h"
+#include "sys/sys.h"
+
+/*
+ * libvirt, as a pass uses it: to ask whether a domain names an orphan, and to write the migration facts of leased vGPUs
+ * into the live metadata of their domains. Never changes a definition, which is the operator's.
+ *
+ * A pass connects for the rest of its time, so that an idle libvirtd can exit, and only with something to ask or to
+ * write, or after a failed attempt. No lock is held while libvirt is asked, because libvirt can wait for a hook that
+ * waits for that lock.
+ */
+struct guests {
+	const char *uri; /* NULL: libvirt's default */
+	bool asks;       /* false: libvirt is never asked */
+	/* Kept from one pass to the next: */
+	bool connected;  /* the last attempt to connect succeeded */
+	char state[256]; /* "connected to libvirt", or the reason for no connection; printable */
+	/* Of the current pass: */
+	bool tried;        /* this pass has tried to connect */
+	struct virt *virt; /* NULL: no connection */
+	/* Since when the pass waits for libvirt, in ms; 0: it does not wait. Shared with the loop; NULL: no loop. */
+	_Atomic int64_t *asking_ms;
+};
+
+/* Connects, if this pass has not tried yet. Returns whether there is a connection. */
+bool guests_connect(struct guests *guests);
+
+/* Sets `connected` and the state. Logs the state if it is new. */
+void guests_set_state(struct guests *guests, bool connected, const char *text);
+void guests_hang_up(struct guests *guests);
+
+/* Sets named[i] if a running or defined domain of libvirt names ids[i]. Sets all if libvirt does not answer. */
+void guests_named(struct guests *guests, const char *const *ids, bool *named, size_t n);
+
+/* Writes missing migration facts to the metadata of the domains that the pass has seen running. */
+void guests_tell(struct guests *guests, const struct gc *pass);
+
+/*
+ * Removes Nova's orphans, and mdevctl definitions without a device, after reclaim_grace. Nova counts each as a device,
+ * even if its type is no longer enabled, and removes none. Removes only what this pass has judged and libvirt does not
+ * name; if libvirt is never asked, its files decide. Takes a few seconds at most.
+ *
+ * Returns when another pass must remove the rest (CLOCK_MONOTONIC ms); 0: nothing is left.
+ */
+int64_t orphans_remove(struct gc *pass, struct guests *guests);
+
+/* What a pass leaves to the next one. */
+struct remembered {
+	int64_t next_ms;  /* when the next pass is due, CLOCK_MONOTONIC; 0: before the first pass */
+	char status[512]; /* the outcome of the pass, printable; shown after guests.state */
+	char *reported;
+	struct lease_marks seen; /* leases whose domain had the device */
+	struct guests guests;    /* without a connection */
+};
+
+/*
+ * A pass in a process of its own, so that a wait for libvirt, a lock or a driver does not delay the loop. In the loop,
+ * a pass could wait for libvirt, libvirt for a hook, and the hook for a release by the loop. The process ends with its
+ * parent, and can be killed at any instant.
+ */
+struct pass {
+	pid_t pid;       /* 0: no pass is running */
+	int end;         /* readable when the process ends; -1: none */
+	int64_t late_ms; /* when the process is killed, CLOCK_MONOTONIC */
+	struct arena *arena;
+	struct {
+		struct remembered *_Atomic left; /* the last outcome that the pass has left; NULL: none yet */
+		_Atomic int64_t asking_ms;       /* see struct guests */
+	} *shared;                               /* in the arena */
+};
+
+struct handler {
+	struct host host;
+	const char *config_path;
+	struct config config;
+	bool has_config; /* `config` is from a valid file; false: it has the defaults */
+	bool is_valid;   /* the file was valid at the last read; the hook reads it at each call */
+	int lock;        /* handler.lock; -1: not held by this process */
+	struct remembered last;
+	struct pass pass; /* .arena NULL: no pass runs in a process of its own */
+};
+
+/*
+ * Opens the host, reads the configuration, and takes the lock. An invalid configuration is logged and not used. Call
+ * handler_close() even after a failure.
+ */
+int handler_open(struct handler *handler, const char *root, const char *config_path, struct err *err);
+void handler_close(struct handler *handler);
+
+/* Reads the configuration again. An invalid one is logged, and the old one stays. */
+void handler_reload(struct handler *handler);
+
+/*
+ * Takes the lock, unless this process holds it in the current directory. If the directory was replaced, the hook does
+ * not see the old lock.
+ */
+int handler_hold_lock(struct handler *handler, struct err *err);
+
+/* Makes one pass. Its outcome is in handler->last. After an error, which is logged, the next pass is due soon. */
+void handler_pass(struct handler *handler);
+
+/* Starts a pass in a process of its own, with the handler's lock held. False: the start failed. */
+bool pass_start(struct handler *handler);
+
+/*
+ * When the process of the pass is killed. The next pass is due at `next_ms`, or at an earlier time that this pass has
+ * left. A pass asks libvirt last; once the next pass is due, libvirt has ASKING_MS left to answer.
+ */
+int64_t pass_late_ms(const struct handler *handler, int64_t next_ms);
+
+/*
+ * Ends a pass whose `end` is readable, or kills one that is late. The outcome is in handler->last. Returns the
+ * processor time of the pass in ms.
+ */
+int64_t pass_end(struct handler *handler);
+
+/* Kills the process of a pass, if one runs. */
+void pass_stop(struct handler *handler);
+
+/* The directories of the state, of the leases, and of libvirt's status files. */
+enum { WATCH_RUN, WATCH_LEASES, WATCH_STATUS, WATCHES };
+
+/*
+ * Completes releases as soon as any program marks them, because the hook leaves slow ones to the device handler. Also
+ * notices when a lease disappears or libvirt changes a status file.
+ *
+ * It notices a `releasing` lease at once (inotify). If a release cannot be completed yet, it retries at intervals that
+ * double up to five seconds. Without a watch of inotify it looks every second.
+ */
+struct finisher {
+	int notify; /* inotify's descriptor; -1: none */
+	struct watched {
+		int watch;        /* 0: none; inotify counts from 1 */
+		struct stat seen; /* the directory's state at the last look, if it has no watch */
+	} watched[WATCHES];
+	bool unwatched; /* the kernel refuses a watch */
+	struct lease_marks logged;
+	char trouble[256];
+	int wait_ms;
+	int64_t at_ms; /* when finisher_run() is due, CLOCK_MONOTONIC; 0: now; INT64_MAX: after an event */
+};
+
+/* Reads the events of `finisher->notify`. True: one of them is a reason for a pass. */
+bool finisher_events(struct finisher *finisher);
+
+/* Completes what it can. True: a directory without a watch has changed, which is a reason for a pass. */
+bool finisher_run(struct finisher *finisher, const struct host *host, const struct policy *policy);
+void finisher_stop(struct finisher *finisher);
+
+/*
+ * Completes the releases that are possible now, each in a short turn, so that a stuck one does not delay the others.
+ * Leaves a device that is open, or that its driver may still remove, for a later call. Returns the number of releases
+ * that are left, or a negative errno if the leases cannot be read. `logged`: the leases whose failure is already
+ * logged.
+ */
+int finisher_finish(struct store *store, const struct policy *policy, struct lease_marks *logged, struct err *err);
