@@ -59,12 +59,6 @@ int err_in(struct err *err, const char *fmt, ...)
 	return err_cause(err, n + 2 + err->cause);
 }
 
-int err_word(struct err *err, const char *word)
-{
-	snprintf(err->word, sizeof(err->word), "%s", word);
-	return -err->code;
-}
-
 int err_cause(struct err *err, size_t cause)
 {
 	err->cause = cause < strlen(err->text) ? cause : 0;

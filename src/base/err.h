@@ -22,7 +22,7 @@ struct err {
 	int code; /* a positive errno; 0: no error */
 	enum err_about about;
 	size_t where;             /* length of the text's prefix "FILE:LINE: " or "FILE: "; 0: none */
-	char word[ERR_WORD_SIZE]; /* an unknown word in the text, or "" */
+	char word[ERR_WORD_SIZE]; /* an unknown word in the text, cut; or "" */
 	size_t cause; /* offset of the cause in the text, after the object's name; 0: the whole text is the cause */
 	char text[1024];
 };
@@ -38,9 +38,6 @@ const char *err_describe(int code);
 
 /* Puts "context: " before the error's text. Returns the negative code. */
 int err_in(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-/* Records an unknown word of the text, cut to ERR_WORD_SIZE. Returns the negative code. */
-int err_word(struct err *err, const char *word);
 
 /* Sets the offset of the cause, after a prefix such as "creating vGPU UUID: ". Returns the negative code. */
 int err_cause(struct err *err, size_t cause);

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "decide/capacity.h"
-#include "state/counts.h"
+#include "state/history.h"
 
 enum { LABEL_MAX = 4 * DOMAIN_NAME_SIZE };
 

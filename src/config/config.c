@@ -77,7 +77,10 @@ int config_mistake(struct draft *draft, const struct location *at, const char *f
 
 int config_mistake_word(const struct draft *draft, const char *word)
 {
-	return err_word(&draft->mistakes.list[draft->mistakes.n - 1], word);
+	struct err *mistake = &draft->mistakes.list[draft->mistakes.n - 1];
+
+	snprintf(mistake->word, sizeof(mistake->word), "%s", word);
+	return -mistake->code;
 }
 
 void config_warn(const struct location *at, struct config *config, int code, const char *fmt, ...)

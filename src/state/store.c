@@ -301,11 +301,8 @@ static const char *lock_name(char name[LOCK_NAME_SIZE], const char *pgpu)
 
 int store_lock_pgpu(const struct store *store, const char *pgpu, int wait_ms, struct err *err)
 {
-	autoclose int directory = sys_own_dir(store->run, "pgpu");
 	char name[LOCK_NAME_SIZE];
 
-	if (directory < 0)
-		return store_dir_error(err, -directory, STORE_RUN "/pgpu");
 	return take_lock(store, lock_name(name, pgpu), wait_ms, err);
 }
 

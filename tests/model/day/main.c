@@ -34,7 +34,7 @@ struct guest {
 	int host; /* where it is; of a bound, its card; -1 nowhere */
 };
 
-struct count {
+struct tally {
 	long served, gib_seconds, by_size[SIZES];
 };
 
@@ -58,7 +58,7 @@ static int pick_size(void)
 	return at;
 }
 
-static void count_guest(struct count *count, const struct guest *g)
+static void count_guest(struct tally *count, const struct guest *g)
 {
 	long gib = day_sizes[g->size];
 
@@ -243,7 +243,7 @@ static int arrive(const struct guest *g, int i, struct bounds_pool *pool)
 	return -1;
 }
 
-static void live_through(struct guest *guests, int n, struct bounds_pool *pool, struct count *count)
+static void live_through(struct guest *guests, int n, struct bounds_pool *pool, struct tally *count)
 {
 	for (int i = 0; i < n; i++) {
 		leave_until(guests, i, guests[i].comes, pool);
@@ -254,7 +254,7 @@ static void live_through(struct guest *guests, int n, struct bounds_pool *pool, 
 	leave_until(guests, n, INT_MAX, pool);
 }
 
-static const char *live(struct guest *guests, int n, enum strategy strategy, int order, struct count *count)
+static const char *live(struct guest *guests, int n, enum strategy strategy, int order, struct tally *count)
 {
 	static char broken[sizeof(hosts[0].broken)];
 
@@ -270,7 +270,7 @@ static const char *live(struct guest *guests, int n, enum strategy strategy, int
 	return *broken ? broken : NULL;
 }
 
-static void live_at_best(struct guest *guests, int n, enum bound bound, struct count *count)
+static void live_at_best(struct guest *guests, int n, enum bound bound, struct tally *count)
 {
 	struct bounds_pool pool = { .bound = bound };
 
@@ -284,7 +284,7 @@ static double per_cent(long part, long all)
 	return all ? 100.0 * (double)part / (double)all : 0;
 }
 
-static void print_row(const char *name, const struct count *c, const struct count *asked)
+static void print_row(const char *name, const struct tally *c, const struct tally *asked)
 {
 	printf("# %-10s %8.1f%% %8.1f%%", name, per_cent(c->served, asked->served),
 	       per_cent(c->gib_seconds, asked->gib_seconds));
@@ -293,7 +293,7 @@ static void print_row(const char *name, const struct count *c, const struct coun
 	printf("\n");
 }
 
-static void print_head(const struct count *asked)
+static void print_head(const struct tally *asked)
 {
 	printf("# %-10s %9s %9s", "", "domains", "GiB hours");
 	for (int i = 0; i < SIZES; i++)
@@ -304,7 +304,7 @@ static void print_head(const struct count *asked)
 	printf("\n");
 }
 
-static const struct count *worse(const struct count counts[ORDERS])
+static const struct tally *worse(const struct tally counts[ORDERS])
 {
 	return counts[1].gib_seconds < counts[0].gib_seconds ? &counts[1] : &counts[0];
 }
@@ -314,7 +314,7 @@ int main(int argc, char **argv)
 	const bool quick = getenv("QUICK") != NULL;
 	int days = argc > 1 ? atoi(argv[1]) : quick ? 1 : 10, n = argc > 2 ? atoi(argv[2]) : 2000;
 	struct guest *guests = calloc((size_t)n, sizeof(*guests));
-	struct count counts[STRATEGIES][ORDERS] = { 0 }, bounds[BOUNDS] = { 0 }, asked = { 0 };
+	struct tally counts[STRATEGIES][ORDERS] = { 0 }, bounds[BOUNDS] = { 0 }, asked = { 0 };
 	const char *broken[STRATEGIES] = { NULL };
 
 	if (!guests)

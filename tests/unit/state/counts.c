@@ -3,7 +3,7 @@
 #include <sys/wait.h>
 
 #include "lib/tree.h"
-#include "state/counts.h"
+#include "state/history.h"
 
 enum { PROCESSES = 8, CALLS = 500 };
 
