@@ -176,3 +176,16 @@ void finisher_stop(struct finisher *finisher);
  * logged.
  */
 int finisher_finish(struct store *store, const struct policy *policy, struct lease_marks *logged, struct err *err);
+
+/*
+ * udev's events: a vGPU (mdev) appears or disappears; a parent is registered or unregistered (MDEV_STATE); a PCI device
+ * or VF appears, disappears or changes its driver. An event is only a reason to look. It can be lost, or come early: a
+ * device's mdev_type is linked after its "add". Only udev.c uses libudev.
+ */
+struct udev_watch;
+int udev_watch_open(struct udev_watch **out, struct err *err);
+void udev_watch_close(struct udev_watch *watch); /* accepts NULL, as does udev_watch_fd(), which then returns -1 */
+int udev_watch_fd(const struct udev_watch *watch);
+
+/* Reads all pending events; returns true if one of them is a reason to look. */
+bool udev_watch_read(struct udev_watch *watch);

@@ -26,7 +26,6 @@
 #include "look/inventory.h"
 #include "check/check.h"
 #include "base/text.h"
-#include "base/udev.h"
 #include "sys/log.h"
 
 enum {
@@ -184,7 +183,7 @@ static void await_events(struct leased *d)
 	enum { SIGNALS, UDEV, FILES, PASS };
 	/* poll(2) ignores an entry whose descriptor is -1. */
 	struct pollfd fds[] = { [SIGNALS] = { d->signals, POLLIN, 0 },
-				[UDEV] = { d->udev ? udev_watch_fd(d->udev) : -1, POLLIN, 0 },
+				[UDEV] = { udev_watch_fd(d->udev), POLLIN, 0 },
 				[FILES] = { d->finisher.notify, POLLIN, 0 },
 				[PASS] = { d->handler.pass.end, POLLIN, 0 } };
 
@@ -300,7 +299,7 @@ static int wait_for_cards(const struct host *host, const struct config *config, 
 	if (!*host->name)
 		udev_watch_open(&udev, &ignored);
 	while ((n = not_ready(host, config, err)) > 0 && sys_now_ms() < end) {
-		struct pollfd fd = { .fd = udev ? udev_watch_fd(udev) : -1, .events = POLLIN };
+		struct pollfd fd = { .fd = udev_watch_fd(udev), .events = POLLIN };
 
 		if (poll(&fd, 1, READY_STEP_MS) > 0)
 			udev_watch_read(udev);

@@ -16,7 +16,7 @@ libraries='
 <libxml/	src/base/xml\.c
 <ini\.h>	src/config/config(_[a-z]+)?\.c
 <libsmartcols\.h>	src/cli/table\.c
-<libudev\.h>	src/base/udev\.c
+<libudev\.h>	src/handler/udev\.c
 <systemd/	src/(handler/main|cli/(cmd_log|cmd_inventory)|check/check_libvirt)\.c
 <libvirt/	src/libvirt/[a-z_]+\.[ch]
 <fuse	src/sim/(fuse(_[a-z]+)?|internal)\.[ch]

@@ -3,7 +3,7 @@
 #include <poll.h>
 #include <umockdev.h>
 
-#include "base/udev.h"
+#include "handler/handler.h"
 
 #include "lib/tap.h"
 

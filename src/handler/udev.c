@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* udev events about vGPUs. */
-#include "base/udev.h"
+#include "handler/handler.h"
 
 #include <errno.h>
 #include <libudev.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/mem.h"
 
 enum { BUFFER = 4 << 20 }; /* bytes: enabling 48 VFs of a card sends several hundred events at once */
 
@@ -49,7 +47,7 @@ void udev_watch_close(struct udev_watch *watch)
 
 int udev_watch_fd(const struct udev_watch *watch)
 {
-	return udev_monitor_get_fd(watch->monitor);
+	return watch ? udev_monitor_get_fd(watch->monitor) : -1;
 }
 
 static bool concerns_us(struct udev_device *device)
