@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Would a start be refused now? The order of the checks, what they share, and how they report. */
+/* Runs the checks in order, and collects their findings. */
 #include "check/check.h"
 
 #include <errno.h>
@@ -73,7 +73,7 @@ void check_unreadable(struct check *check, const char *fix, const struct err *er
 	check_report(check, denied ? CHECK_WARN : CHECK_FAIL, denied ? "run as root" : fix, "%s", err->text);
 }
 
-/* The note's FILE:LINE becomes the place of the finding. */
+/* Reports a note of the configuration. The note's FILE:LINE becomes the place of the finding. */
 static void report_note(struct check *check, enum check_status status, const struct err *note, const char *fix)
 {
 	char hint[REASON_SIZE];
@@ -83,7 +83,6 @@ static void report_note(struct check *check, enum check_status status, const str
 	check_report(check, status, fix, "%s%s%s", note->text + note->where, *hint ? "; " : "", hint);
 }
 
-/* The plan adopts existing vGPUs even without a configuration. */
 #define FIX_CONFIG                                                                                                     \
 	"until the configuration is corrected, starts and migrations that need a new vGPU are refused; existing vGPUs are used"
 
@@ -94,7 +93,7 @@ static void config_fails(struct check *check, int r, const struct config_notes *
 	if (mistakes->n)
 		return;
 	if (r != -ENOENT) {
-		/* A failure even if only permission is missing: without the file, pGPUs and starts are not checked. */
+		/* A missing permission is a failure too: no pGPU or start is checked without the file. */
 		check_fail(check, geteuid() == 0 ? FIX_CONFIG : "run as root", "%s", err->text);
 		return;
 	}
@@ -109,7 +108,7 @@ static void config_passes(struct check *check, const struct config *config)
 {
 	for (size_t i = 0; i < config->nfiles; i++)
 		check_pass(check_at(check, "%s", config->files[i]), "valid");
-	/* ENODEV: a type gets no pGPU, which check_starts() reports. */
+	/* ENODEV means that a type gets no pGPU. check_starts() reports this. */
 	for (size_t i = 0; i < config->warnings.n; i++)
 		if (config->warnings.list[i].code != ENODEV)
 			report_note(check, CHECK_WARN, &config->warnings.list[i], "correct the file, or ignore this");
@@ -122,7 +121,7 @@ static void run_one(struct check *check, const char *what, void (*run)(struct ch
 	run(check);
 }
 
-/* If what a check needs is missing, another finding reports that, and the check is skipped. */
+/* Skips a check without its input. Another finding reports the missing input. */
 static void run_all(struct check *check)
 {
 	if (check->inv) {
@@ -159,7 +158,10 @@ int check_plan(struct check *check, const struct config *config, const struct re
 	return preview_plan(&check->plan, check->world, err);
 }
 
-/* Looks at the host, even if its leases cannot be read; then no start can be planned. */
+/*
+ * Reads the host into check->world. If the leases cannot be read, sets check->no_start and leaves check->world without
+ * leases.
+ */
 static int look_at_host(struct check *check, struct store *none, struct err *err)
 {
 	struct world *world = check->world;
@@ -173,7 +175,7 @@ static int look_at_host(struct check *check, struct store *none, struct err *err
 	return survey_see(world, err);
 }
 
-/* Removes from the caller's world what the checks have added for planning starts. */
+/* Restores the caller's world, which check_plan() has changed. */
 static void give_back(struct world *world, const struct config *config)
 {
 	struct err ignored;
@@ -216,7 +218,7 @@ static void run(struct check *check)
 	check->what = "domain";
 	if (!check->only_pool && libvirt_files_read(&check->disk, check->host, &err) < 0) {
 		check_unreadable(check, "fix the cause", &err);
-		/* With only some of the files, a definition could pass although its domain runs without its vGPU. */
+		/* With an incomplete list of files, a faulty domain could pass. */
 		libvirt_files_free(steal_ptr(&check->disk));
 	}
 	run_all(check);

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * Would a start be refused now, and is the host as configured? The checks only read. check.c calls them in order;
- * check_*.c contain them.
- */
+/* Checks whether starts would succeed, and whether the host is as configured. The checks only read. */
 #pragma once
 
 #include <stdbool.h>
@@ -34,28 +31,28 @@ struct check {
 	const struct host *host;
 	const char *config_path; /* the argument of config_load() */
 	/*
-	 * The caller's survey of this host (survey_see()); NULL: the check reads the host. With `seen`, the check waits
-	 * only briefly for a lock.
+	 * The caller's survey; NULL: check_run() reads the host. With a survey, check_run() watches each lock for at
+	 * most a second.
 	 */
 	struct world *seen;
-	const struct config *config; /* NULL: check_run() reads the configuration, or reports why it cannot be used */
-	bool only_pool;              /* check only pGPUs and types of the pool; `config` must be set */
-	/* The result. */
+	const struct config *config; /* NULL: check_run() reads and checks the configuration */
+	bool only_pool;              /* check only pGPUs and types; requires `config` */
+	/* The results of check_run(). */
 	struct finding *findings;
-	size_t n, count[CHECK_FAIL + 1]; /* the number of findings, and of those with each status */
-	size_t ncards, npool;            /* the number of pGPUs on the host, and of those in the pool */
-	/* While the checks run. */
+	size_t n, count[CHECK_FAIL + 1]; /* findings in total, and by status */
+	size_t ncards, npool;            /* pGPUs on the host, and in the pool */
+	/* Used only while the checks run. */
 	const char *what;             /* the name of the running check */
 	char where[CHECK_WHERE_SIZE]; /* the place of the next finding; "": the host */
 	char fix[REASON_SIZE];        /* the fix of the next finding, from check_fix() */
 	const struct inventory *inv;  /* NULL: no valid configuration, or the host is unreadable */
-	struct world *world;          /* `seen`, or the check's own; without leases if any cannot be read */
-	struct plan plan;             /* the plan of the last start that was planned */
-	struct err no_start;          /* why starts cannot be planned; .code 0: they can */
+	struct world *world;          /* `seen`, or a survey by check_run(); has no leases if they cannot be read */
+	struct plan plan;             /* made by the last check_plan() */
+	struct err no_start;          /* why check_plan() cannot plan a start; .code 0: it can */
 	struct store store;
-	struct err store_err;       /* why `store` is not open; .code 0: it is */
+	struct err store_err;       /* why `store` is not open; .code 0: `store` is open */
 	struct libvirt_files *disk; /* NULL: unreadable, or `only_pool` is set */
-	bool *explained;            /* for each section, whether a finding says why a pGPU does not provide its type */
+	bool *explained;            /* explained[i]: a finding says why a pGPU does not provide the type of section i */
 };
 
 void check_run(struct check *check);

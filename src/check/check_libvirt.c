@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Checks libvirt: is the hook installed, and does libvirt know it? libvirt looks for hooks only when it starts or
- * reloads, so it knows the hook if it has started, called the hook or been reloaded after the installation. Also checks
- * the domains: metadata without effect, starts that would be refused, and guests without a vGPU.
+ * Checks that the hook is installed, that libvirt calls the hook, and that the domains' definitions are valid. libvirt
+ * looks for hooks only when it starts or reloads.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +32,7 @@ enum { PROGRAM_MAX = 64 << 20, SOCKETS_MAX = 16 << 20, SYSTEMD_MS = 3000 };
 #define HOOKS LIBVIRT_ETC "/hooks"
 enum { HOOK_PATH_SIZE = sizeof(HOOKS "/qemu.d/") + NAME_MAX };
 
-/* libvirtd's AppArmor profile allows only hooks in these directories, and judges a link by its target. */
+/* libvirtd's AppArmor profile allows only hooks in these directories. AppArmor checks the target of a link. */
 static void look_at_hook_link(struct check *check, const char *path)
 {
 	static const char *const allowed[] = { "/usr/bin/", "/usr/sbin/", "/" HOOKS "/" };
@@ -57,8 +56,8 @@ static int64_t time_us(struct timespec t)
 }
 
 /*
- * Looks at a program that libvirt runs for QEMU. True if it is our hook, an ELF file that contains our name; `make
- * install` decides the same way. *came: when the oldest executable one, or the link to it, last changed; 0: none.
+ * True if `path` is our hook: an ELF file that contains our name, as `make install` tests too. *came becomes the time
+ * when the first executable hook was installed; 0: none.
  */
 static bool look_at_hook(struct check *check, const char *path, int64_t *came)
 {
@@ -95,10 +94,7 @@ static bool called_since(const struct check *check, int64_t came)
 	       time_us(called.st_mtim) > came;
 }
 
-/*
- * Does a process listen on one of libvirt's sockets? systemd does, for a daemon that it starts on demand. True if the
- * host does not list its sockets (a simulated host).
- */
+/* Does any process listen on a socket of libvirt's? True if /proc/net/unix is missing, as on a simulated host. */
 static bool listens(const struct host *host)
 {
 	static const char *const names[] = { "/run/libvirt/libvirt-sock\n", "/run/libvirt/virtqemud-sock\n" };
@@ -114,7 +110,7 @@ static bool listens(const struct host *host)
 	return false;
 }
 
-/* Waits until the bus is ready. sd-bus itself would do so without regard to the timeout of a call. */
+/* Waits until the bus is ready. A method call would also wait, but the call's timeout does not limit that wait. */
 static int wait_ready(sd_bus *bus, int64_t end)
 {
 	int r;
@@ -133,10 +129,7 @@ static int wait_ready(sd_bus *bus, int64_t end)
 	return r < 0 ? r : 0;
 }
 
-/*
- * A service changes its state when it starts and when a reload begins and ends. The times of its reload command would
- * be more exact, but systemd forgets them at every daemon-reload, which installing any package with a unit causes.
- */
+/* StateChangeTimestamp changes at each start and reload. systemd forgets the times of ExecReload at a daemon-reload. */
 int reload_ask(const char *unit, int64_t *wall_us, struct err *err)
 {
 	const int64_t end = sys_now_ms() + SYSTEMD_MS;
@@ -160,13 +153,13 @@ int reload_ask(const char *unit, int64_t *wall_us, struct err *err)
 	return r < 0 ? err_sys(err, -r, "cannot ask systemd about %s", unit) : 0;
 }
 
-/* Reports on a daemon that has neither started nor called the hook since that was installed. */
+/* Reports whether a daemon that started before the hook was installed has been reloaded since. */
 static void judge_reload(struct check *check, const char *comm, pid_t pid, int64_t came)
 {
 	autofree char *unit = NULL;
 	int64_t reloaded;
 	struct err err;
-	/* A simulated host's daemon is not a unit of this systemd; a container's is in the container's scope. */
+	/* systemd knows neither the daemon of a simulated host nor the service of a daemon in a container. */
 	bool asked = !*check->host->name && sd_pid_get_unit(pid, &unit) >= 0 && strstr(unit, ".service") &&
 		     reload_ask(unit, &reloaded, &err) == 0;
 
@@ -179,7 +172,7 @@ static void judge_reload(struct check *check, const char *comm, pid_t pid, int64
 				   : "does not call the hook unless it has been reloaded since");
 }
 
-/* `came`: when an executable hook for QEMU was installed, according to the times of the files. */
+/* Reports whether the daemon runs and has loaded the hooks, of which the oldest was installed at `came`. */
 static void judge_daemon(struct check *check, int64_t came)
 {
 	char comm[LIBVIRT_COMM_SIZE];
@@ -205,7 +198,7 @@ static void judge_daemon(struct check *check, int64_t came)
 		judge_reload(check, comm, pid, came);
 }
 
-/* Reports that our hook is not installed. `came`: when an executable hook was; 0: none. */
+/* Reports that our hook is not installed. `came`: when another executable hook was installed; 0: never. */
 static void report_no_hook(struct check *check, int64_t came)
 {
 	const struct err denied = { .code = EACCES, .text = "cannot be read: permission denied" };
@@ -214,20 +207,20 @@ static void report_no_hook(struct check *check, int64_t came)
 	if (faccessat(check->host->libvirt, HOOKS, X_OK, AT_EACCESS) < 0 && errno == EACCES)
 		check_unreadable(check, "fix the cause", &denied);
 	else if (came && called_since(check, came))
-		/* The installed hook may call ours. */
+		/* The other hook may call ours. */
 		check_warn(check, "if no hook there calls it, install it as /" HOOKS "/qemu.d/vgpu-lease",
 			   "not found as qemu or in qemu.d, but called since the hook there was installed");
 	else
-		/* Installed as .../hooks/qemu, our hook could replace another hook; in qemu.d it cannot. */
+		/* In qemu.d our hook replaces no other hook. */
 		check_fail(check, "install it as /" HOOKS "/qemu.d/vgpu-lease, then reload libvirtd (or virtqemud)",
 			   "libvirt hook not installed (neither as qemu nor in qemu.d), so libvirt starts every "
 			   "domain without it");
 }
 
-/* A start writes where libvirt runs, for which a unit or a container can mount sysfs read-only. */
+/* The hook runs in libvirt's mount namespace, where sysfs may be mounted read-only. */
 static void look_at_sys(struct check *check)
 {
-	bool writes = false; /* plain VFs are only leased */
+	bool writes = false; /* a lease of a plain VF writes nothing to sysfs */
 
 	for (size_t i = 0; check->config && i < check->config->nsections; i++)
 		writes |= !check->config->sections[i].vf;
@@ -242,9 +235,9 @@ void check_hook(struct check *check)
 	char path[HOOK_PATH_SIZE] = HOOKS "/qemu", found[HOOK_PATH_SIZE] = "", other[HOOK_PATH_SIZE] = "";
 	autoclosedir DIR *dir = sys_list(check->host->libvirt, HOOKS "/qemu.d");
 	const struct dirent *e;
-	int64_t came = 0; /* when the oldest hook came; a libvirt that knows of any hook calls all of them */
+	int64_t came = 0; /* when the oldest hook was installed: once libvirt has found a hook, it calls all hooks */
 
-	/* libvirt runs all programs in qemu.d, in the order of their names. */
+	/* libvirt runs hooks/qemu and all programs in qemu.d. */
 	do {
 		if (look_at_hook(check, path, &came))
 			memcpy(*found ? other : found, path, sizeof(path));
@@ -255,7 +248,7 @@ void check_hook(struct check *check)
 	if (*other)
 		check_warn(check_at_path(check, found), "remove one of them",
 			   "also installed as /%s, so libvirt runs both", other);
-	/* A simulated host has no libvirt to call a hook, unless it has a directory for hooks. */
+	/* A simulated host needs a hook only if it has a directory for hooks. */
 	else if (!*found && (!*check->host->name || sys_exists(check->host->libvirt, HOOKS)))
 		report_no_hook(check, came);
 	check->what = "libvirt";
@@ -271,7 +264,6 @@ static struct check *at_definition(struct check *check, const char *name)
 	return check_at(check, "%s/" DEFINED "/%s.xml", check->host->name, name);
 }
 
-/* Reports the remarks on a definition, and frees them. */
 static void report_remarks(struct check *check, const char *name, struct remarks *remarks)
 {
 	for (EACH(const struct remark *, remark, remarks->list, remarks->n))
@@ -279,7 +271,7 @@ static void report_remarks(struct check *check, const char *name, struct remarks
 	remarks_free(remarks);
 }
 
-/* Does the request state a type that the host has, but that is not enabled, or not configured for the requested VF? */
+/* Does the request name a type of this host that is not enabled, or not configured for the requested VF? */
 static bool has_other_type(const struct check *check, const struct request *request)
 {
 	for (EACH(const struct vgpu_request *, req, request->vgpus, request->nvgpus)) {
@@ -288,7 +280,7 @@ static bool has_other_type(const struct check *check, const struct request *requ
 		struct definition definition;
 		struct err ignored;
 
-		/* Without metadata, the definition of an mdev that does not exist states its type. */
+		/* If neither metadata nor a device states the type, the mdevctl definition does. */
 		if (!*type && req->kind == REQUEST_MDEV && !inventory_device(check->inv, req->id) &&
 		    mdevctl_definition(&definition, check->host, req->id, &ignored) == 1)
 			type = definition.type;
@@ -299,7 +291,7 @@ static bool has_other_type(const struct check *check, const struct request *requ
 	return false;
 }
 
-/* Reports a domain that does not run if its start would be refused, and not just for the moment. */
+/* Reports a stopped domain whose start would be refused for a lasting reason. */
 static void report_refused(struct check *check, const struct domxml *doc, const char *name)
 {
 	const struct request *request = domxml_request(doc);
@@ -311,12 +303,12 @@ static void report_refused(struct check *check, const struct domxml *doc, const 
 	if (!request->nvgpus || libvirt_files_has_status(check->host, request->name))
 		return;
 	r = check_plan(check, check->config, request, PLAN_PREPARE, &err);
-	/* The domain is not at fault if this user may not look, or if its vGPU, quota or capacity is in use now. */
+	/* A missing permission, or a vGPU, quota or capacity in use, is not a fault of the domain. */
 	if (r < 0 ? check_denied(err.code)
 		  : plan->kind != PLAN_REFUSE || plan->in_use || plan->no_quota ||
 			    (plan->no_capacity && !has_other_type(check, request)))
 		return;
-	/* look_at_definition() reports a placeholder. */
+	/* look_at_definition() has reported the placeholder. */
 	if (r == 0 && request->vgpus[plan->refused_vgpu].any)
 		return;
 	if (r == 0)
@@ -331,7 +323,7 @@ static void report_refused(struct check *check, const struct domxml *doc, const 
 		   "a start of domain %s would be refused: %s", request->name, err.text);
 }
 
-/* Reports on one definition. True if its metadata requests a vGPU, even in a misspelt namespace. */
+/* Checks one definition. True if it contains our metadata or, as in a misspelt namespace, "vgpu". */
 static bool look_at_definition(struct check *check, const struct libvirt_file *file)
 {
 	bool marked = domxml_concerns(file->text, file->len) || memmem(file->text, file->len, "vgpu", 4);
@@ -376,7 +368,7 @@ static void report_missing_vgpu(void *arg, const struct missing_vgpu *l)
 		fix = check_fix(check, "run 'vgpu-lease resume %s' to attach it", text_operand(l->name, l->uuid));
 	else if (l->nova)
 		fix = "hard-reboot the instance";
-	/* Only a warning if an operator may have defined the vGPU for the next start; Nova does not define it so. */
+	/* Without Nova this is only a warning: an operator may have defined the vGPU for the next start. */
 	check_report(at_definition(check, l->name), l->nova || l->suspended ? CHECK_FAIL : CHECK_WARN, fix,
 		     "domain %s runs without vGPU %s, which %s", l->name, l->id,
 		     l->suspended ? "a suspend detached" : "its definition has");

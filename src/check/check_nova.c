@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* mdevctl's definitions, and what nova-compute counts on each pGPU, compared with what exists. */
+/* Compares mdevctl's definitions, and what nova-compute counts on each pGPU, with the existing vGPUs. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,15 +11,15 @@
 #include "decide/capacity.h"
 #include "decide/nova_inventory.h"
 
-/* A definition, with the facts that more than one of its checks needs. */
+/* An mdevctl definition, and the parent, device and domain that it belongs to. */
 struct defined {
 	const struct definition *definition;
 	const struct inv_parent *parent; /* NULL: not registered */
-	const struct inv_device *device; /* NULL: it does not exist */
-	const char *domain;              /* the domain that has the vGPU by lease or XML; NULL: none */
+	const struct inv_device *device; /* NULL: does not exist */
+	const char *domain;              /* NULL: no lease or XML has the vGPU */
 };
 
-/* An unreadable file of libvirt's may name the vGPU, so nothing is to be removed until it can be read. */
+/* If a file of libvirt's is unreadable, advises to keep the vGPU, because the file may name the vGPU. */
 static const char *unless_unread(struct check *check, const char *fix)
 {
 	const char *unread = libvirt_files_unread(check->disk, false);
@@ -37,7 +37,6 @@ static bool goes_against(struct check *check, const struct defined *d)
 
 	if (!section || pool_serves(d->parent->card, type) || !(d->definition->starts || novas))
 		return false;
-	/* Never propose to remove a device that might be in use. */
 	if (d->domain)
 		check_warn(check, "keep it as long as that domain needs it",
 			   "%s as %s, but its pGPU is configured for %s (in use by domain %.100s)", who, type,
@@ -50,7 +49,7 @@ static bool goes_against(struct check *check, const struct defined *d)
 	return true;
 }
 
-/* Reports a definition whose UUID is also on another parent: Nova counts both, and creates missing devices at start. */
+/* Reports a definition whose UUID has a device or an earlier definition on another parent. Nova counts both. */
 static bool is_second(struct check *check, const struct defined *d)
 {
 	const struct definition *this = d->definition;
@@ -67,7 +66,7 @@ static bool is_second(struct check *check, const struct defined *d)
 	return true;
 }
 
-/* Reports a definition without a device: Nova counts it, and an instance that gets it fails. */
+/* Reports a definition that Nova counts although its device is missing. An instance with this vGPU cannot start. */
 static bool is_miscounted(struct check *check, const struct nova_inventory *nova, const struct defined *d)
 {
 	const char *uuid = d->definition->uuid;
@@ -81,7 +80,7 @@ static bool is_miscounted(struct check *check, const struct nova_inventory *nova
 				   : "start that domain, which creates the device",
 			   "has no device, but Nova counts it as one (vGPU of domain %.100s)", d->domain);
 	else
-		/* Advise `mdevctl start` too: the unit that starts an operator's definitions may not have run yet. */
+		/* A unit of the operator may still have to start the definition, so also advise `mdevctl start`. */
 		check_warn(check,
 			   unless_unread(check, check_fix(check,
 							  "run 'mdevctl start -u %s', or 'mdevctl undefine -u %s' if "
@@ -91,12 +90,12 @@ static bool is_miscounted(struct check *check, const struct nova_inventory *nova
 	return true;
 }
 
-/* All providers of one type on one pGPU. */
+/* The counts of all Nova providers of one type on one pGPU. */
 struct sum {
 	int providers, existing, defined, available, total;
 	int counted; /* how many of `available` Nova counts */
 	int others;  /* mdevs of other types on the same parents */
-	int needed;  /* the least max_instances, a limit for all pGPUs together, at which Nova counts every vGPU */
+	int needed;  /* the least max_instances (for all pGPUs together) with which Nova counts every vGPU */
 	bool limited;
 };
 
@@ -125,7 +124,7 @@ static struct sum sum_of_pgpu(const struct nova_inventory *nova, const struct in
 	return sum;
 }
 
-/* Reports a pGPU that serves one of Nova's types, but that Nova does not count. */
+/* Reports a pGPU that provides the type, but that Nova does not count. */
 static void look_at_uncounted(struct check *check, const struct inv_pgpu *card, const struct section *section)
 {
 	struct capacity_count count;
@@ -160,7 +159,7 @@ static void look_at_pgpu(struct check *check, const struct nova_inventory *nova,
 		return;
 	}
 	check_at(check, "%s", card->address);
-	/* Each free VF offers a vGPU as long as any fits; max_instances and reservations do not limit the card. */
+	/* Each free VF offers a vGPU, so `fits` can exceed the capacity of the card. */
 	if (card->sriov && capacity_count(&count, check->world, card, inventory_offer(card, type)) &&
 	    count.capacity - there < fits)
 		fits = count.capacity > there ? count.capacity - there : 0;
@@ -186,7 +185,7 @@ static void look_at_pgpu(struct check *check, const struct nova_inventory *nova,
 			   "Nova counts %d %s, and not the %d mdev%s of other types", sum.total, type, sum.others,
 			   sum.others == 1 ? "" : "s");
 	else
-		/* Each definition without a device has its own finding. */
+		/* is_miscounted() has reported each definition without a device. */
 		check_pass(check, "Nova counts %d %s: %d exist%s, %d can be created, %d only defined", sum.total, type,
 			   sum.existing, sum.existing == 1 ? "s" : "", sum.counted, sum.defined);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Checks which pGPUs are in the pool, and why the others are not. */
+/* Reports which pGPUs are in the pool, and why the others are not. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "look/inventory.h"
 #include "look/libvirt_files.h"
 
-/* The location of the section's entry that selects this card; `other` if no entry does. */
+/* Returns the line of device_addresses or device_match that selects the card; `other` if none does. */
 static struct location named_at(const struct section *section, const struct inv_pgpu *card, struct location other)
 {
 	const struct match *match;
@@ -26,7 +26,7 @@ static struct location named_at(const struct section *section, const struct inv_
 	return match ? match->at : other;
 }
 
-/* Reports a reason, "CAUSE; FIX" or "CAUSE" with the fix `other`, between `before` and `after`. */
+/* Reports the cause between `before` and `after`. `reason` is "CAUSE; FIX", or "CAUSE" with the fix `other`. */
 static void report_reason(struct check *check, enum check_status status, const char *reason, const char *other,
 			  const char *before, const char *after)
 {
@@ -45,13 +45,13 @@ static void report_configured(struct check *check, enum check_status status, con
 	report_reason(check, status, reason, other, before, after);
 }
 
-/* Suppresses later findings about the section, which follow from this one. */
+/* Suppresses the finding of check_starts() about the section, because another finding explains it. */
 static void explains(struct check *check, const struct section *section)
 {
 	check->explained[section - check->config->sections] = true;
 }
 
-/* Reports lost VFs, except leased ones, because the driver may still be removing their vGPUs. */
+/* Reports lost VFs without a lease. On a leased VF, the driver may still be removing a vGPU. */
 static void look_at_vfs(struct check *check, const struct inv_pgpu *card)
 {
 	for (int p = 0; p < card->nparents; p++) {
@@ -68,7 +68,7 @@ static void look_at_vfs(struct check *check, const struct inv_pgpu *card)
 	}
 }
 
-/* Reports guests' VFs whose type is not configured for them: a start silently sets another once they have no type. */
+/* Reports VFs of guests with a type that is not configured for the VF. After a boot, a start would set another type. */
 static void look_at_types(struct check *check, const struct inv_pgpu *card)
 {
 	const struct inv_device *first = NULL;
@@ -94,8 +94,8 @@ static void look_at_types(struct check *check, const struct inv_pgpu *card)
 }
 
 /*
- * Is the card probably not meant, although a match selects it? True if other pGPUs provide the type, and either a VFIO
- * driver is bound to the card, or those pGPUs are other models and the match names only a vendor or NUMA node.
+ * Does the section probably select the card by mistake? True if other pGPUs provide the type, and either the card is
+ * given to a guest, or it is another model and device_match names no device.
  */
 static bool is_meant_otherwise(const struct check *check, const struct section *section, const struct inv_pgpu *card)
 {
@@ -155,7 +155,7 @@ static void look_at_card(struct check *check, const struct inv_pgpu *card)
 					       : "'vgpu-lease types' lists the available types",
 				  section);
 	} else if (pooled->claim == CLAIM_DEFAULT && !card->ready) {
-		/* Only a warning: the type claims all remaining pGPUs, and other pGPUs provide it. */
+		/* Only warns, because the section does not name the card, and other pGPUs provide the type. */
 		report_reason(check, CHECK_WARN, reason, "fix the cause (troubleshooting: the-card)",
 			      "not in the pool: ", "");
 	} else {
@@ -163,10 +163,7 @@ static void look_at_card(struct check *check, const struct inv_pgpu *card)
 	}
 }
 
-/*
- * Is another pGPU of this vendor ready but outside the pool? Then the configured type is at fault, not the missing
- * card.
- */
+/* Is another pGPU of this vendor ready but outside the pool? If so, the configured type is at fault, not the card. */
 static bool has_unsuited(const struct check *check, const struct inv_pgpu *missing)
 {
 	for (size_t g = 0; g < check->inv->npgpus; g++) {
@@ -179,7 +176,7 @@ static bool has_unsuited(const struct check *check, const struct inv_pgpu *missi
 	return false;
 }
 
-/* Reports a missing card of a type that claims all pGPUs, none of which provides it. */
+/* Reports a missing card of a type that claims all pGPUs, but that no pGPU provides. */
 static void look_at_unserved(struct check *check, const struct missing_card *missing, enum check_status status)
 {
 	const bool idle = missing->how == MISSING_IDLE;
@@ -194,7 +191,7 @@ static void look_at_unserved(struct check *check, const struct missing_card *mis
 		      idle ? "load the vGPU host driver" : "load its driver", "", after);
 }
 
-/* Are both absent VFs of the same card? Equal reasons name the same card. */
+/* Are `a` and `b` absent VFs of one card? Equal reasons name one card. */
 static bool is_same_cause(const struct check *check, const struct missing_card *a, const struct missing_card *b)
 {
 	struct inv_pgpu card;
@@ -203,12 +200,12 @@ static bool is_same_cause(const struct check *check, const struct missing_card *
 	       inventory_vf_card(check->host, a->card.address, &card) == VF_ABSENT;
 }
 
-/* Reports a missing card; the first of a card's missing VFs stands for all of them. */
+/* Reports a missing card. If several VFs of one card are missing, reports only the first VF, with their number. */
 static void look_at_missing(struct check *check, const struct missing_card *missing)
 {
 	const struct world *world = check->world;
 	bool otherwise = missing->how == MISSING_MATCHED && is_meant_otherwise(check, missing->section, &missing->card);
-	/* A nova.conf can serve many hosts, so a card that is missing here may be another host's. */
+	/* Hosts can share one nova.conf, so the missing card may belong to another host. */
 	enum check_status status = otherwise || (missing->section->nova && check->npool) ? CHECK_WARN : CHECK_FAIL;
 	const char *fix = "fix the cause, or remove it from device_addresses (troubleshooting: the-card)";
 	char card[PARENT_SIZE + 32];
@@ -234,7 +231,6 @@ static void look_at_missing(struct check *check, const struct missing_card *miss
 			  missing->section);
 }
 
-/* The first missing card with this address that is idle; NULL: none. */
 static const struct missing_card *idle(const struct world *world, const char *address)
 {
 	for (EACH(const struct missing_card *, missing, world->missing_cards, world->nmissing_cards))
@@ -253,7 +249,7 @@ void check_cards(struct check *check)
 	for (size_t i = 0; i < inv->npgpus; i++)
 		check->npool += inv->pgpus[i]->pool.in_pool;
 	for (EACH(const struct missing_card *, missing, world->missing_cards, world->nmissing_cards))
-		/* If several types take all pGPUs, only the first reports this pGPU. */
+		/* Several types can list one idle pGPU as missing. Report the pGPU once. */
 		if (missing->how != MISSING_IDLE || idle(world, missing->card.address) == missing)
 			look_at_missing(check, missing);
 	for (size_t i = 0; i < inv->npgpus; i++) {

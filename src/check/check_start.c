@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Plans a start with each enabled type, from a made-up request, by the code that a start uses. A domain can request
- * more (a NUMA node, a project, the UUID of a device that exists) and still be refused; 'vgpu-lease plan' shows that.
+ * Plans a start with each enabled type, for a made-up domain. A real domain can still be refused because of its NUMA
+ * node, project or UUID; 'vgpu-lease plan' shows why.
  */
 #include <string.h>
 
@@ -19,11 +19,11 @@ struct start {
 	struct config config;
 	struct vgpu_request vgpu;
 	struct request request;
-	int planned; /* what check_plan() returned; an error also means a refusal */
+	int planned; /* the result of check_plan() */
 	struct err err;
 };
 
-/* Copies the configuration without its quotas, which say nothing about the host unless all are 0. */
+/* Copies the configuration and lifts its quotas. If all quotas are 0, quota_none stays 0, so that plans are refused. */
 static void start_begin(struct start *s, struct check *check)
 {
 	*s = (struct start){ .config = *check->config,
@@ -37,13 +37,13 @@ static void start_begin(struct start *s, struct check *check)
 	uuid_random(s->request.uuid);
 }
 
-/* Which vGPUs use up pGPUs: `own` vGPUs, of types configured for the pGPU, or `foreign` vGPUs, of other types. */
+/* The vGPUs on a pGPU: `own` vGPUs have a type that is configured for the pGPU, `foreign` vGPUs another type. */
 struct carried {
 	bool own, foreign;
-	bool leased; /* one of them is leased, so its capacity is available again when the guest ends */
+	bool leased; /* a guest has one of these vGPUs and releases it when it ends */
 };
 
-/* A vGPU is not own if only one of the two types is MIG-backed, because such types share no capacity. */
+/* MIG-backed and other vGPUs share no capacity, so each kind is `foreign` to the other. */
 static void add_carried(struct carried *carried, const struct inventory *inv, const struct inv_pgpu *card,
 			const char *type, const char *asked, bool given, bool leased)
 {
@@ -70,10 +70,7 @@ static struct carried carried_by(const struct check *check, const struct section
 	return carried;
 }
 
-/*
- * Only warns if a pGPU for the type carries configured types, as on a busy host. A pGPU that has no capacity but
- * carries only other types, or nothing, is broken or not as configured.
- */
+/* Only warns if vGPUs of configured types occupy a pGPU of the type, as on a busy host. Fails in all other cases. */
 static void report_refusal(struct check *check, const struct start *s)
 {
 	const struct plan *plan = &check->plan;
@@ -132,7 +129,7 @@ static void report_start(struct check *check, const struct start *s)
 		report_refusal(check, s);
 }
 
-/* Plans a start with a new mdev (PLAN_PREPARE), or with a vGPU that the plan chooses (PLAN_ASSIGN), as a VF must be. */
+/* PLAN_PREPARE plans a start with a new mdev. PLAN_ASSIGN plans a start with a VF or an unused mdev. */
 static void plan_start(struct check *check, struct start *s, enum plan_mode mode)
 {
 	s->vgpu.any = mode == PLAN_ASSIGN;
@@ -140,7 +137,7 @@ static void plan_start(struct check *check, struct start *s, enum plan_mode mode
 	s->planned = check_plan(check, &s->config, &s->request, mode, &s->err);
 }
 
-/* Nova gives an instance an unused vGPU, if there is one, before it creates another. */
+/* Would the start adopt an unused vGPU, which Nova prefers to a new vGPU? */
 static bool nova_has_one(struct check *check, struct start *s)
 {
 	if (!s->config.policy.nova)
@@ -160,7 +157,7 @@ static void look_at_start(struct check *check, struct start *start, const struct
 	report_start(check, start);
 }
 
-/* Types without a pGPU, because an earlier type gets all pGPUs that no section names. They share one finding. */
+/* The types that get no pGPU because the type of `first` takes all pGPUs that no section names. */
 struct left_out {
 	const struct section *first, *place;
 	size_t n;
@@ -189,7 +186,7 @@ static void report_left_out(struct check *check, struct left_out *left)
 		   left->first->type, left->n == 1 ? "it" : "them");
 }
 
-/* The fix of a match without a pGPU, which says so if only a NUMA node keeps the type from one. */
+/* Returns the fix for a device_match that selects no pGPU. The fix names a pGPU that only its NUMA node excludes. */
 static const char *fix_elsewhere(struct check *check, const struct section *section)
 {
 	char why[REASON_SIZE];
@@ -200,7 +197,7 @@ static const char *fix_elsewhere(struct check *check, const struct section *sect
 	return "correct device_match; 'vgpu-lease inventory' lists the pGPUs";
 }
 
-/* The fix, if a match has the ID of VFs instead of their card's; else NULL. */
+/* Returns the fix if device_match has the PCI ID of VFs instead of the ID of their card, else NULL. */
 static const char *fix_vfs(struct check *check, const struct section *section)
 {
 	for (EACH(const struct match *, match, section->matches, section->nmatches))
@@ -216,8 +213,8 @@ static const char *fix_vfs(struct check *check, const struct section *section)
 }
 
 /*
- * True if this host has no GPU of a vendor that device_match names, and never had a vGPU of the type: the section is
- * for other hosts. Otherwise the match may be misspelt (the vendor has a card), or its card may be gone (it had vGPUs).
+ * True if this host has no GPU of a vendor in device_match, and never had a vGPU of the type. A GPU of the vendor
+ * suggests a misspelt device_match; an earlier vGPU suggests a lost card.
  */
 static bool is_for_other_hosts(const struct check *check, const struct section *section)
 {
@@ -234,8 +231,8 @@ static bool is_for_other_hosts(const struct check *check, const struct section *
 }
 
 /*
- * Reports a type without a pGPU. One file, or one nova.conf, can serve many hosts, so a type for other hosts is not an
- * error if this host can lease something, or has no card that the section could mean.
+ * Reports a type without a pGPU. Only warns if the type may be for other hosts, because hosts can share a
+ * configuration.
  */
 static void report_no_card(struct check *check, const struct section *section)
 {
@@ -282,7 +279,7 @@ void check_starts(struct check *check)
 
 		if (!left.first && config_takes_rest(section) && !config->policy.several_types)
 			left.first = section;
-		/* A finding about a pGPU already says why a start is refused. */
+		/* check_cards() has reported why the type has no ready pGPU. */
 		if (check->explained[i] && best != STOCK_READY)
 			continue;
 		if (best == STOCK_NONE && (section->nova || !section->naddresses)) {
@@ -292,7 +289,7 @@ void check_starts(struct check *check)
 				report_no_card(check, section);
 			continue;
 		}
-		/* Plan each kind that the readiest pGPUs provide: one may provide the type as mdevs, another as VFs. */
+		/* Plan a start with an mdev, a VF or both, whichever the readiest pGPUs provide. */
 		if (best == STOCK_NONE ? !section->vf : mdevs == best)
 			look_at_start(check, &start, section, false);
 		if (best == STOCK_NONE ? section->vf : vfs == best)

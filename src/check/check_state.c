@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The state: whether it is writable, which processes hold its locks, and what it contains. */
+/* Checks the state: its directories, locks, handler, leases and quotas. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,10 +14,10 @@
 #include "look/mdevctl_files.h"
 
 enum {
-	SPACE_NEEDED = 16 << 10, /* a few records; each takes a page */
+	SPACE_NEEDED = 16 << 10, /* four records of one page each */
 	SPACE_ENOUGH = 1 << 20,
 	FILES_NEEDED = 8,
-	LOCK_LONG_MS = 1000, /* a lock that is held this long delays a start */
+	LOCK_LONG_MS = 1000, /* the least time for which a held lock is reported */
 	LOCK_MOST_MS = 60000,
 	LOCK_STEP_MS = 50,
 	LOCK_TEXT_SIZE = 96,
@@ -30,7 +30,7 @@ static const char *const directories[] = {
 	"var/lib/vgpu-lease/types", "var/lib/vgpu-lease/cards"
 };
 
-/* The hook refuses a state directory that is writable by group or others. */
+/* Reports a state directory that the hook would refuse. */
 static void look_at_directory(struct check *check, const char *path)
 {
 	struct stat st;
@@ -46,8 +46,8 @@ static void look_at_directory(struct check *check, const char *path)
 }
 
 /*
- * Can a start write its lease, its PID into the lock, and a few records? The check itself writes nothing. The hook runs
- * where libvirt does, for which a unit or a container can mount read-only what is writable here.
+ * Reports with `status` if the hook could not write below `path`; `without` is the consequence. The hook runs in
+ * libvirt's mount namespace, where `path` may be mounted read-only.
  */
 static void look_at_writable(struct check *check, const char *path, enum check_status status, const char *without)
 {
@@ -56,7 +56,7 @@ static void look_at_writable(struct check *check, const char *path, enum check_s
 
 	store_space(host->root, path, &space);
 	store_space(host->libvirt, path, &libvirts);
-	/* look_at_directory() reports a path that is not a directory. */
+	/* look_at_directory() has reported that `path` is not a directory. */
 	if (space.code == -ENOTDIR && strcmp(space.near, path) == 0)
 		return;
 	check_at_path(check, space.near);
@@ -92,23 +92,23 @@ void check_state(struct check *check)
 	if (!denied)
 		look_at_writable(check, "run/vgpu-lease", CHECK_FAIL, "every start with a vGPU is refused");
 	look_at_writable(check, "var/lib/vgpu-lease", CHECK_WARN, "the history of vGPUs is not kept");
-	/* look_at_directory() has already reported ENOTDIR and ELOOP. */
+	/* look_at_directory() has reported ENOTDIR and ELOOP. */
 	if (!check->store_err.code || err.code == ENOTDIR || err.code == ELOOP)
 		return;
-	/* The error's text begins with the path. */
+	/* The error's text is "PATH: CAUSE". PATH becomes the place of the finding. */
 	check_at(check, "%s%.*s", check->host->name, (int)path, err.text);
 	err_set(&err, err.code, "%s", check->store_err.text + path + strspn(check->store_err.text + path, ": "));
 	check_unreadable(check, "fix the cause (troubleshooting: the-host)", &err);
 }
 
 /*
- * Watches a lock file, and reports it if it stays locked. `limit_ms`: a start that waits this long for one process is
- * refused; 0: only warn, with `means`.
+ * Reports a lock that stays held: as a failure if one process holds the lock for `limit_ms`, else as a warning with
+ * `means`. `limit_ms` 0: always a warning.
  */
 static void look_at_lock(struct check *check, const char *name, int limit_ms, const char *means)
 {
 	int wait_ms = !limit_ms ? LOCK_LONG_MS : limit_ms < LOCK_MOST_MS ? limit_ms : LOCK_MOST_MS;
-	int64_t began = sys_now_ms(), now = began, since = began; /* when `last` was first seen */
+	int64_t began = sys_now_ms(), now = began, since = began; /* since: when `last` was first the holder */
 	char holder[LOCK_TEXT_SIZE], last[LOCK_TEXT_SIZE] = "";
 	struct stat st;
 	bool fails;
@@ -139,7 +139,7 @@ static void look_at_lock(struct check *check, const char *name, int limit_ms, co
 		fails ? "a start with a vGPU waits for it up to lock_timeout, then is refused" : means);
 }
 
-/* A process holds the store's lock for an instant, but a pGPU's lock for as long as the driver takes. */
+/* Only the store's lock can fail the check. A pGPU's lock may be held as long as its driver works. */
 void check_locks(struct check *check)
 {
 	autoclosedir DIR *dir = sys_list(check->store.run, "pgpu");
@@ -159,13 +159,13 @@ void check_locks(struct check *check)
 	}
 }
 
-/* Only a warning, because a start does not need the handler. */
+/* Only warns if the handler is not running, because starts work without the handler. */
 void check_handler(struct check *check)
 {
 	int run = check->store.run;
 	bool known = run >= 0 && sys_exists(run, STORE_HANDLER);
 
-	/* A simulated host has a handler only if one was started there. */
+	/* A simulated host needs no handler. */
 	if (*check->host->name && !known)
 		return;
 	if (known && faccessat(run, STORE_HANDLER, R_OK, AT_EACCESS) < 0)
@@ -191,7 +191,7 @@ void check_garbage(struct check *check)
 			   "%d record%s could not be parsed", n, n == 1 ? "" : "s");
 }
 
-/* Reports a running guest if the type of its vGPU, which its next start will request, is no longer enabled. */
+/* Reports an active lease whose type is no longer enabled: the guest's next start may be refused. */
 static bool look_at_guest(struct check *check, const struct lease *lease)
 {
 	if (!check->config || lease->state != LEASE_ACTIVE || lease->origin != LEASE_CREATED ||
@@ -205,7 +205,7 @@ static bool look_at_guest(struct check *check, const struct lease *lease)
 	return true;
 }
 
-/* Reports a vGPU that is gone although its guest runs. A missing plain VF is reported with its pGPU instead. */
+/* Reports an active lease whose vGPU does not exist. look_at_missing() reports missing VFs of framework vf. */
 static bool look_at_lost(struct check *check, const struct gc_item *item)
 {
 	const struct lease *lease = &item->lease;
@@ -217,7 +217,7 @@ static bool look_at_lost(struct check *check, const struct gc_item *item)
 	return true;
 }
 
-/* Reports which foreign vGPUs will be removed without a request, and which will not. */
+/* Reports when each orphan is removed, and how many unused vGPUs are kept. */
 static void report_foreign(struct check *check, const struct gc *pass)
 {
 	size_t kept = 0;
@@ -298,7 +298,7 @@ bool check_serves_projects(const struct config *config)
 	return serves;
 }
 
-/* If all quotas are 0, check_starts() reports that. */
+/* Reports a quota of 0 for all projects, or for domains without a project. check_starts() reports if both are 0. */
 static void report_zero_quotas(struct check *check)
 {
 	const struct config *config = check->config;
@@ -313,7 +313,7 @@ static void report_zero_quotas(struct check *check)
 		   serves ? "domains without a project" : "each project");
 }
 
-/* Only warns, because an exhausted quota refuses only further starts of its project. */
+/* Only warns of an exhausted quota, because other projects can still start domains. */
 void check_quotas(struct check *check)
 {
 	const struct leases *leases = &check->world->leases;

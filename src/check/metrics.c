@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Metrics in Prometheus' text format. */
+/* Metrics in Prometheus' text format. Timestamps replace ages, which would be wrong when the file is read later. */
 #include "check/metrics.h"
 
 #include <fcntl.h>
@@ -18,7 +18,7 @@ static void family(FILE *to, const char *name, const char *type, const char *hel
 	fprintf(to, "# HELP vgpu_lease_%s %s\n# TYPE vgpu_lease_%s %s\n", name, help, name, type);
 }
 
-/* ` NAME="VALUE"`: printable UTF-8, in which \ and " are escaped. */
+/* Prints NAME="VALUE". VALUE becomes printable, with \ and " escaped. */
 static void label(FILE *to, const char *before, const char *name, const char *value)
 {
 	char safe[LABEL_MAX];
@@ -33,7 +33,7 @@ static void label(FILE *to, const char *before, const char *name, const char *va
 	putc('"', to);
 }
 
-/* Prints one sample of a metric. The labels, pairs of a name and a value, end with NULL. */
+/* Prints one sample. The arguments after `value` are pairs of a label's name and value; NULL ends them. */
 #define sample(to, name, value, ...) print_sample(to, name, value, (const char *const[]){ __VA_ARGS__ })
 static void print_sample(FILE *to, const char *name, long long value, const char *const *labels)
 {
@@ -65,7 +65,7 @@ static void print_counts(FILE *to, const struct world *world, enum number number
 		}
 }
 
-/* -1: the driver does not report the framebuffer of one of the types. */
+/* Returns -1 if the framebuffer of some vGPU is unknown. */
 static long long framebuffer_used_mib(const struct inventory *inv, const struct inv_pgpu *card)
 {
 	long long sum = 0;
@@ -80,7 +80,7 @@ static long long framebuffer_used_mib(const struct inventory *inv, const struct 
 	return sum;
 }
 
-/* Prints the configured pGPUs that provide no vGPUs, each once. */
+/* Prints each missing pGPU once, even if several sections name it. */
 static void print_missing(FILE *to, const struct world *world)
 {
 	const struct missing_card *list = world->missing_cards;
@@ -136,7 +136,7 @@ static void print_leases(FILE *to, const struct leases *leases)
 			(double)sys_wall_ms(oldest_ms) / 1000);
 	}
 	family(to, "info", "gauge", "A leased vGPU and its domain; always 1.");
-	/* Not "instance", which is Prometheus' own label for the target that it reads. */
+	/* The label is "instance_name", because Prometheus itself sets "instance". */
 	for (EACH(const struct lease *, lease, leases->list, leases->n))
 		sample(to, "info", 1, "id", lease->vgpu.id, "type", lease->vgpu.type, "pgpu", lease->vgpu.pgpu,
 		       "domain", lease->name, "uuid", lease->domain, "project", lease->project, "instance_name",
@@ -153,7 +153,7 @@ static void print_orphans(FILE *to, const struct gc *pass)
 	sample(to, "orphans", (long long)n, NULL);
 }
 
-/* The handler sets the modification time of its lock file after each pass. */
+/* The handler updates the modification time of STORE_HANDLER after each pass. */
 static void print_handler(FILE *to, const struct store *store, bool config_valid)
 {
 	struct stat st;
@@ -188,7 +188,7 @@ static void print_hook(FILE *to, const struct host *host)
 {
 	struct counts counts;
 
-	(void)counts_read(host, &counts); /* all 0 if nothing was counted */
+	(void)counts_read(host, &counts); /* without the file, all counts are 0 */
 	family(to, "refusals_total", "counter", "Domains that the hook refused since boot, by reason.");
 	for (enum refusal refusal = 0; refusal < REFUSAL_NONE; refusal++)
 		sample(to, "refusals_total", (long long)counts.refusals[refusal], "reason", refusal_words[refusal],
