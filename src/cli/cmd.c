@@ -72,7 +72,7 @@ static int check_domain(const struct cmd *cmd, struct err *err)
 	return 0;
 }
 
-/* Without --config, a missing configuration is not an error. */
+/* Is the configuration invalid or unreadable, or the FILE of --config missing? */
 static bool is_wrong_config(const struct cmd *cmd)
 {
 	return !cmd->has_config && cmd->no_config.code && (cmd->no_config.code != ENOENT || cmd->call->args.config);
@@ -117,7 +117,7 @@ int cmd_open_domain(struct cmd *cmd, struct err *err)
 }
 
 /*
- * Replaces a type's name with its ID. Accepts an unknown ID, because a lease can have a type that is gone;
+ * Replaces a type's name with its ID. Accepts an unknown ID, because a lease can still have that type.
  * cmd_check_filters() refuses an ID that no lease has.
  */
 static int take_type(struct cmd *cmd, const char **word, struct err *err)
@@ -167,11 +167,11 @@ int cmd_check_filters(const struct cmd *cmd, struct err *err)
 	for (EACH(const struct lease *, lease, leases.list, leases.n))
 		if (strcmp(lease->vgpu.type, cmd->call->type) == 0)
 			return 0;
-	*err = cmd->no_type; /* code 0: the type is known */
+	*err = cmd->no_type; /* .code 0: the type is known */
 	return -err->code;
 }
 
-/* On a simulated host, a user who can write its state may do what root may. */
+/* Is the user root or, on a simulated host, able to write the state? */
 static int may_change(const struct cmd *cmd, struct err *err)
 {
 	bool simulated = cmd->call->args.root;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* vgpu-lease attach, detach, suspend and resume change the vGPUs of a running domain; release releases one vGPU. */
+/* vgpu-lease attach, detach, suspend and resume: change the vGPUs of a running domain. release: release one vGPU. */
 #include <errno.h>
 #include <string.h>
 
@@ -15,10 +15,10 @@
 #include "act/preview.h"
 #include "state/store.h"
 
-/* Fails if the --type is not enabled, or if there is no --type and the pool does not have exactly one type. */
+/* Fails if the --type is not enabled. Without --type, fails if the pool has no type or several. */
 static int check_type(const struct cmd *cmd, struct err *err)
 {
-	const char *type = cmd->call->type; /* an ID or a class; cmd_open() has replaced a name with its ID */
+	const char *type = cmd->call->type; /* an ID or a class */
 	bool enabled = !type && cmd->config.nsections == 1;
 	char list[1024] = "";
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* vgpu-lease export prints this host's vGPUs in the formats of OpenStack; metrics prints its state for Prometheus. */
+/* vgpu-lease export: print this host's vGPUs in OpenStack's formats. metrics: print the host's state for Prometheus. */
 #include <errno.h>
 #include <netdb.h>
 #include <string.h>
@@ -16,7 +16,6 @@
 
 enum { HOST_SIZE = 256, NOTE_SIZE = 160 };
 
-/* What is exported. `host` is Nova's name for this host, in ASCII without blanks. */
 struct export
 {
 	struct cmd *cmd;
@@ -24,13 +23,13 @@ struct export
 	const char *host;
 };
 
-/* The provider's name in Placement; the caller frees it. */
+/* Returns the provider's name in Placement. The caller frees the name. */
 static char *name_of(const struct export *export, const struct nova_provider *provider)
 {
 	return mem_format("%s_%s", export->host, provider->device);
 }
 
-/* Prints a YAML string in single quotes, in which only a quote is special: it is doubled. */
+/* Prints a YAML string in single quotes. A quote in the text is doubled. */
 static void quote(const char *text)
 {
 	putchar('\'');
@@ -40,8 +39,9 @@ static void quote(const char *text)
 }
 
 /*
- * Prints a provider configuration file (schema 1.0) for nova-compute: traits for each parent of mdevs, unless
- * max_instances excludes it. Includes the VFs of a full card: their providers reappear once the card has capacity.
+ * Prints a provider configuration file (schema 1.0) for nova-compute, with the traits of each parent of mdevs. Skips
+ * parents that max_instances excludes. Includes the VFs of a full card, because Nova adds their providers once the card
+ * has capacity.
  */
 static void print_provider_config(const struct export *export)
 {
@@ -122,7 +122,7 @@ static void print_placement(const struct export *export)
 	cmd_rows_end(export->cmd);
 }
 
-/* Do VFs of this card's model have another type? They have the same PCI ID, so Nova needs a resource class per type. */
+/* Do VFs of this model have several types? Their PCI IDs are equal, so Nova needs a resource class per type. */
 static bool shares_model(const struct inventory *inv, const struct inv_pgpu *card, const struct section *section)
 {
 	for (size_t i = 0; i < inv->nparents; i++) {
@@ -137,16 +137,15 @@ static bool shares_model(const struct inventory *inv, const struct inv_pgpu *car
 }
 
 /*
- * Prints a device_spec for each VF that has this type on the card, and adds an alias named after the type, once per
- * type and model. Nova counts each VF as one device, so at most as many VFs are exported as the card has capacity. A VF
- * with several types is exported with its first type. Returns true if Nova needs resource classes for this model.
+ * Prints a device_spec for each VF of this type, and adds one alias per type and model. Exports no more VFs than the
+ * card has capacity, because Nova counts each VF as a device. True if Nova needs resource classes for this model.
  */
 static bool print_vfs(const struct world *world, const struct inv_pgpu *card, const struct section *section,
 		      char **aliases)
 {
 	char trait[TRAIT_SIZE];
 	bool shared = shares_model(&world->inv, card, section);
-	/* The class VGPU is only for mdevs, so it does not count. */
+	/* The default class, VGPU, is for mdevs only. */
 	const char *class = strncmp(section->class, "CUSTOM_", 7) == 0 ? section->class : shared ? trait : NULL;
 	const char *migratable = card->framework == FW_VARIANT ? ", \"live_migratable\": \"yes\"" : "";
 	const struct inv_offer *offer = inventory_offer(card, section->type);
@@ -166,7 +165,7 @@ static bool print_vfs(const struct world *world, const struct inv_pgpu *card, co
 	for (; i < card->nparents && n < count.capacity; i++) {
 		if (pool_section_of(card->parents[i]) != section)
 			continue;
-		/* libvirt must not bind a variant VF to another driver, because the hook sets its type. */
+		/* "managed": "no" keeps a variant VF bound to the driver with which the hook sets the type. */
 		printf("device_spec = {\"address\": \"%s\"%s%s%s", card->parents[i]->name,
 		       *migratable ? ", \"managed\": \"no\"" : "", migratable, end);
 		n++;
@@ -218,7 +217,7 @@ static const struct format *find_format(const struct cmd_call *call)
 	return NULL;
 }
 
-/* Placement limits a provider's name, which ends in the device's name, to 200 characters. */
+/* Placement limits a provider's name, HOST_DEVICE, to 200 characters. */
 static bool is_host_name(const char *name)
 {
 	for (const char *c = name; *c; c++)
@@ -242,7 +241,7 @@ static int check(struct cmd_call *call, struct err *err)
 	return 0;
 }
 
-/* Finds the name that libvirt reports to Nova: the fully qualified host name, if there is one. */
+/* Finds the host name that libvirt reports to Nova, fully qualified if possible. */
 static int find_hostname(char name[HOST_SIZE], struct err *err)
 {
 	const struct addrinfo hints = { .ai_flags = AI_CANONNAME, .ai_family = AF_UNSPEC };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * vgpu-lease gc releases leases that no domain needs, and removes orphans. retype PGPU TYPE makes a gc pass over the
+ * vgpu-lease gc: release leases that no domain needs, and remove orphans. retype PGPU TYPE: make a gc pass over the
  * vGPUs of a card that block TYPE.
  */
 #include <errno.h>
@@ -74,7 +74,7 @@ static void print(struct cmd *cmd, const struct gc *pass)
 	cmd_rows_end(cmd);
 }
 
-/* Judges with --grace and --dry-run applied, and keeps only the items for which is_meant() is true. */
+/* Judges the leases and devices, and keeps only the items for which is_meant() is true. */
 static int judge(struct cmd *cmd, struct gc *pass, bool unused,
 		 bool (*is_meant)(const struct cmd *cmd, const struct gc_item *item), struct err *err)
 {
@@ -104,7 +104,7 @@ static bool is_asked_for(const struct cmd *cmd, const struct gc_item *item)
 	return cmd_matches(&call, &item->vgpu, item->leased ? &item->lease : NULL);
 }
 
-/* Warns of each device or definition not made for a guest that a pass with `unused` will remove. */
+/* Warns of each vGPU that the pass will remove although the vGPU was not made for a guest. */
 static void announce(const struct gc *pass)
 {
 	if (pass->dry)
@@ -168,7 +168,7 @@ const struct command cmd_gc = {
 	.run = gc,
 };
 
-/* A card in use can hide the type; then the configuration decides. */
+/* Fails if the card does not provide the type. A card that hides types while it is in use passes. */
 static int check_offer(const struct inv_pgpu *card, const char *type, struct err *err)
 {
 	if (inventory_offer(card, type) || card->types_hid)
@@ -180,7 +180,7 @@ static int check_offer(const struct inv_pgpu *card, const char *type, struct err
 	return -err->code;
 }
 
-/* Fails unless the card is configured for the new type: otherwise the hook would create vGPUs of the old type again. */
+/* Fails if the card is not configured for the new type, because the hook would create vGPUs of the old type again. */
 static int check_config(const struct world *world, const struct inv_pgpu *card, const char *type, struct err *err)
 {
 	const struct section *now = card->pool.section, *then = config_section(world->config, type);
@@ -203,7 +203,7 @@ static int check_config(const struct world *world, const struct inv_pgpu *card, 
 		       at.file, at.line, card->address, type, card->pool.reason, type);
 }
 
-/* True for a vGPU of another type on the pGPU, if its parent is gone or is configured for the new type. */
+/* Does the vGPU block the new type? A vGPU on a VF that is configured for another type does not. */
 static bool is_in_the_way(const struct cmd *cmd, const struct gc_item *item)
 {
 	const struct inv_parent *parent = inventory_parent(&cmd->world.inv, item->vgpu.parent);
@@ -213,7 +213,7 @@ static bool is_in_the_way(const struct cmd *cmd, const struct gc_item *item)
 	       (!parent || pool_gives(parent, type));
 }
 
-/* If any lease stays, all vGPUs stay. */
+/* Keeps all vGPUs if any lease stays. */
 static void keep_beside_leases(struct gc *pass)
 {
 	bool stays = false;
@@ -229,9 +229,8 @@ static void keep_beside_leases(struct gc *pass)
 }
 
 /*
- * Warns of definitions with which mdevctl creates vGPUs of another type on the pGPU at the next boot. Skips definitions
- * in use, whose vGPU is leased or named in a domain's XML. Skips definitions of Nova's devices, because the pass either
- * removes them with the device or prints why the device stays.
+ * Warns of definitions with which mdevctl will create vGPUs of another type on the pGPU at boot. Skips definitions that
+ * a domain uses. Also skips definitions of Nova's devices, because the pass handles these devices.
  */
 static int warn_of_definitions(const struct cmd *cmd, const struct gc *pass, struct err *err)
 {
@@ -258,8 +257,8 @@ static int warn_of_definitions(const struct cmd *cmd, const struct gc *pass, str
 }
 
 /*
- * Removes the vGPUs of other types under gc's conditions, but none of them if one of their leases stays. Returns 1 if
- * there were such vGPUs, 0 if not; -EBUSY: some of them still take capacity.
+ * Removes the vGPUs of other types as gc does, or none if one of their leases stays. 1: found vGPUs of other types; 0:
+ * found none; -EBUSY: some remain.
  */
 static int release_others(struct cmd *cmd, struct err *err)
 {
@@ -274,7 +273,7 @@ static int release_others(struct cmd *cmd, struct err *err)
 	out_progress(pass.dry, "removing vGPUs from %s", pgpu);
 	gc_finish(&pass);
 	out_progress_end();
-	/* A definition without a device takes no capacity. */
+	/* Ignore definitions without a device, which take no capacity. */
 	for (EACH(const struct gc_item *, item, pass.items, pass.n))
 		blocks += (item->leased || item->exists) && (item->outcome == GC_STAYS || item->outcome == GC_FAILED);
 	if (pass.n)
@@ -285,7 +284,7 @@ static int release_others(struct cmd *cmd, struct err *err)
 		       pgpu, cmd->call->type, blocks, blocks == 1 ? "" : "s");
 }
 
-/* `planned`: a dry run has removed no vGPU, so the counts say nothing about the capacity afterwards. */
+/* Prints the capacity of the card. `planned`: a dry run has removed nothing, so the capacity is not known. */
 static int say_free(struct cmd *cmd, bool planned, struct err *err)
 {
 	const char *address = cmd->call->pgpu, *type = cmd->call->type;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * vgpu-lease init: prints a first configuration for this host, and writes it with --write. The pool is Nova's if a
- * nova.conf enables types; else each card gets a type.
+ * vgpu-lease init: print or write a first configuration for this host. If a nova.conf enables types, the pool is
+ * Nova's; else each card gets a type.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 
 enum { GUEST_MIB = 2048, CONFIG_MAX = 1024 * 1024, RANKS = 7 };
 
-/* Names the plain VFs of a GPU. VFs of other devices, such as network cards, are not leased. */
+/* Names the type of a GPU's plain VFs. NULL: the card is not a GPU with plain VFs. */
 static const char *name_plain(const void *arg, const struct inv_pgpu *card, size_t n)
 {
 	static char name[TYPE_SIZE];
@@ -33,7 +33,7 @@ static const char *name_plain(const void *arg, const struct inv_pgpu *card, size
 	return name;
 }
 
-/* What makes one type better than another, the most important first. GVT-g's types have no framebuffer size. */
+/* Ranks a type, the most important number first. GVT-g's types have a resolution but no framebuffer size. */
 static void rank(long ranks[RANKS], const struct inv_offer *offer)
 {
 	const char *name = offer->type->name;
@@ -45,7 +45,7 @@ static void rank(long ranks[RANKS], const struct inv_offer *offer)
 	ranks[2] = mib >= GUEST_MIB;
 	ranks[3] = mib >= GUEST_MIB ? -mib : mib; /* the closest to GUEST_MIB */
 	ranks[4] = mib == UNKNOWN && offer->available > 1;
-	ranks[5] = width; /* the display's width */
+	ranks[5] = width;
 	ranks[6] = width > 0 ? offer->available : 0;
 }
 
@@ -66,10 +66,10 @@ struct chosen {
 	struct inv_pgpu *card; /* card->pool.in_pool is set */
 	const struct inv_type *type;
 	const struct inv_parent *vf; /* NULL: the whole card */
-	size_t first;                /* the index in pool->list of the first item of this type */
+	size_t first;                /* the index in pool->list of the first item with this type */
 };
 
-/* The types that are chosen, in the order of the cards, and what they are chosen from. */
+/* The chosen types in the order of the cards, and the inventory and definitions that determine the choice. */
 struct pool {
 	struct inventory inv;
 	struct definition *definitions;
@@ -78,7 +78,7 @@ struct pool {
 	size_t n;
 };
 
-/* Adds the type if the card offers it. A VF is added with its first type only, a card without VFs once per type. */
+/* Adds the type if the card offers the type. Each VF gets one type; a card without VFs can get several. */
 static void add_card(struct pool *pool, struct inv_pgpu *card, const char *type, const struct inv_parent *parent)
 {
 	const struct inv_offer *offer = inventory_offer(card, type);
@@ -99,7 +99,7 @@ static void add_card(struct pool *pool, struct inv_pgpu *card, const char *type,
 	card->pool.in_pool = true;
 }
 
-/* Chooses the types for a card: the types of its vGPUs, else of its definitions, else the best type that it offers. */
+/* Chooses the types of the card's vGPUs, else of its mdevctl definitions, else the best type that the card offers. */
 static void choose(struct pool *pool, struct inv_pgpu *card)
 {
 	const struct inv_offer *best = NULL;
@@ -110,7 +110,6 @@ static void choose(struct pool *pool, struct inv_pgpu *card)
 		return;
 	for (const struct inv_device *d = NULL; (d = inventory_next_on(&pool->inv, card, d));)
 		add_card(pool, card, d->vgpu.type, d->parent);
-	/* A start of a defined mdev needs the definition's type. */
 	for (size_t i = 0, found = pool->n > first; i < pool->ndefinitions && !found; i++) {
 		const struct inv_parent *parent = inventory_parent(&pool->inv, pool->definitions[i].parent);
 
@@ -119,7 +118,7 @@ static void choose(struct pool *pool, struct inv_pgpu *card)
 	}
 	for (size_t i = first; i < pool->n; i++)
 		alike &= pool->list[i].type == pool->list[first].type;
-	/* VFs of one type are the card. */
+	/* If all VFs have one type, list the card instead of its VFs. */
 	if (pool->n > first && pool->list[first].vf && alike) {
 		pool->list[first].vf = NULL;
 		pool->n = first + 1;
@@ -129,7 +128,7 @@ static void choose(struct pool *pool, struct inv_pgpu *card)
 	for (EACH(const struct inv_offer *, offer, card->offers, card->noffers))
 		if (!best || is_better(offer, best))
 			best = offer;
-	/* An empty card lists its mdev types even in a mode that allows none of them. */
+	/* An empty card can list mdev types of which none is available. */
 	if (best && (best->available > 0 || card->framework != FW_MDEV))
 		add_card(pool, card, best->type->id, NULL);
 }
@@ -147,7 +146,7 @@ static void print_section(FILE *to, const struct pool *pool, size_t first)
 	if (type->max_instance != UNKNOWN)
 		fprintf(to, ", at most %d on a pGPU", type->max_instance);
 	fputc('\n', to);
-	/* The IDs later show an operator whether another device has the address. */
+	/* With the IDs, an operator can later tell whether another device has the address. */
 	for (EACH(const struct chosen *, c, pool->list, pool->n))
 		if (vf && c->first == first)
 			fprintf(to, "# %s: %s:%s\n", c->card->address, c->card->vendor, c->card->device);
@@ -172,7 +171,7 @@ static void print_heading(FILE *to, const struct pool *pool)
 
 		vfs |= c->vf != NULL;
 		several |= i && !c->vf && c->card == c[-1].card;
-		/* A plain VF is enabled by its [vf_...] section. */
+		/* The section [vf_NAME] enables plain VFs, so the list omits their types. */
 		if (c->first == i && c->card->framework != FW_VF)
 			fprintf(list, "%s%s", enabled++ ? ", " : "", c->type->id);
 	}
@@ -196,7 +195,7 @@ static void print_heading(FILE *to, const struct pool *pool)
 		fputs("\n[policy]\npgpu_types = several\n", to);
 }
 
-/* Prints why a GPU has no type, in a comment. If no GPU has a type, warns of the reasons instead, and fails. */
+/* Prints comments that say why GPUs have no type. If no GPU has a type, prints warnings instead, and fails. */
 static int say_left_out(FILE *to, const struct pool *pool, struct err *err)
 {
 	size_t n = 0, unready = 0;
@@ -225,7 +224,7 @@ static int say_left_out(FILE *to, const struct pool *pool, struct err *err)
 				 : "no pGPU of this host offers a vGPU now");
 }
 
-/* nova-compute's configuration: first that of packages and DevStack, in Nova's order; then that of deployment tools. */
+/* The configuration of nova-compute: from packages and DevStack, in Nova's order, then from deployment tools. */
 static const char *const nova_files[] = {
 	"/etc/nova/nova.conf",
 	"/etc/nova/nova-compute.conf",
@@ -239,7 +238,7 @@ static const char *const nova_files[] = {
 	"/opt/pf9/etc/nova/conf.d", /* Platform9 */
 };
 
-/* Does any of nova-compute's files enable types? The list can be on indented lines below its key. */
+/* Does a file of nova-compute's enable types? The types can be on indented lines below the key. */
 static bool is_novas(const struct host *host)
 {
 	bool found = false;
@@ -248,7 +247,7 @@ static bool is_novas(const struct host *host)
 	if (regcomp(&enables, "\nenabled_(mdev|vgpu)_types[ \t]*[=:][ \t]*(\n[ \t]+)?[^\n#; \t]", REG_EXTENDED) != 0)
 		mem_out();
 	for (size_t i = 0; i < ARRAY_SIZE(nova_files); i++) {
-		/* By descriptor, because the root's name can contain pattern characters. */
+		/* The path of host->root can contain pattern characters, so use its descriptor. */
 		autofree char *pattern = mem_format("/proc/self/fd/%d%s{,/*.conf}", host->root, nova_files[i]);
 		glob_t files = { 0 };
 
@@ -283,7 +282,6 @@ static void print_nova(FILE *to, const struct host *host)
 	fputc('\n', to);
 }
 
-/* Fails, and warns of each GPU, if no card can have a type now. */
 static int print_pool(FILE *to, const struct host *host, struct err *err)
 {
 	const struct inv_query query = { .frameworks = INV_ALL, .gpus = true, .name = name_plain };
@@ -307,7 +305,7 @@ static int print_pool(FILE *to, const struct host *host, struct err *err)
 	return r;
 }
 
-/* Does the text have only comments and section names, like the packaged file? */
+/* Does the text contain only comments and section names, as the packaged file does? */
 static bool sets_nothing(char *text)
 {
 	char *line;
@@ -319,7 +317,7 @@ static bool sets_nothing(char *text)
 	return true;
 }
 
-/* Fails if a pool is configured, or if the file has settings, is a link or is not a regular file. */
+/* Fails if a pool is configured, or if `path` has settings or is not a regular file. */
 static int check_replaceable(const struct cmd *cmd, int dir, const char *path, struct err *err)
 {
 	autoclose int fd = openat(dir, basename(path), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -338,7 +336,7 @@ static int check_replaceable(const struct cmd *cmd, int dir, const char *path, s
 	return err_set(err, EEXIST, "%s: exists already; compare it with the output of 'vgpu-lease init'", path);
 }
 
-/* --root applies to the default path, but not to the FILE of --config. */
+/* Writes the configuration. --root applies to the default path, but not to the FILE of --config. */
 static int write_file(const struct cmd *cmd, const char *path, const char *text, size_t len, struct err *err)
 {
 	const char *config = cmd->call->args.config, *below = config ? config : path + 1;
@@ -374,7 +372,7 @@ static int run(struct cmd *cmd, struct err *err)
 		return r;
 	if (cmd->call->write && write_file(cmd, path, text, len, err) < 0)
 		return -err->code;
-	/* Print the text with --write as well, so that the operator sees the choice. */
+	/* --write prints the text too, so that the operator sees the chosen types. */
 	fwrite(text, 1, len, stdout);
 	if (cmd->call->write) {
 		putchar('\n');

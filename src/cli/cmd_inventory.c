@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The host's pGPUs and their vGPUs: read, and written as rows and JSON. vgpu-lease inventory lists the pGPUs with any
+ * Reads the host's pGPUs and vGPUs, and writes them as rows and JSON. vgpu-lease inventory: list pGPUs and their
  * problems.
  */
 #include "cli/status.h"
@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 
-/* Adds a row for a card of the inventory, or for one that is missing but configured by the section `missing`. */
+/* Adds a row for a card of the inventory, or for a missing card that the section `missing` configures. */
 static void add_row(struct status *status, const struct inv_pgpu *card, const struct section *missing)
 {
 	const struct cmd *cmd = status->cmd;
@@ -39,7 +39,7 @@ static void add_row(struct status *status, const struct inv_pgpu *card, const st
 		reason = row->count.reason;
 	else if (card->ready)
 		reason = cmd->has_config ? card->pool.reason : cmd->no_config.text;
-	/* Without a configuration, an operator runs 'init' next, which would leave out this card for this reason. */
+	/* Without a configuration, give the reason for which 'vgpu-lease init' would leave out the card. */
 	if (card->ready && !cmd->has_config && card->framework == FW_MDEV && !inventory_offered(card) &&
 	    !inventory_next_on(&cmd->world.inv, card, NULL)) {
 		inventory_no_offer(card, none);
@@ -48,7 +48,7 @@ static void add_row(struct status *status, const struct inv_pgpu *card, const st
 	snprintf(row->reason, sizeof(row->reason), "%.*s", (int)sizeof(row->reason) - 1, reason);
 }
 
-/* Is the pGPU configured for this type, ready or not? */
+/* Is the pGPU configured for this type? A missing pGPU also counts. */
 static bool cards_serve(const struct card_row *row, const char *type)
 {
 	return strcmp(type, row->type) == 0 || (!row->missing && pool_serves(row->card, type));
@@ -67,7 +67,7 @@ static int refuse_pgpu(const struct world *world, const char *name, struct err *
 		       guess.best ? guess.best : "");
 }
 
-/* Sets the model that udev's hardware database gives the card, such as "TU104GL [Tesla T4]". */
+/* Reads the card's model, such as "TU104GL [Tesla T4]", from udev's hardware database. */
 static void name_model(struct card_row *row, sd_hwdb *names)
 {
 	char modalias[64];
@@ -82,7 +82,7 @@ static void name_model(struct card_row *row, sd_hwdb *names)
 		text_cut(row->model, sizeof(row->model), model);
 }
 
-/* Reads the rows. A missing pGPU has a row for each entry that names it. Fails if --pgpu matches no row. */
+/* Reads the rows. A missing pGPU gets a row for each setting that names the pGPU. Fails if --pgpu matches no row. */
 static int find_cards(struct status *status, struct cmd *cmd, struct err *err)
 {
 	const struct world *world = &cmd->world;
@@ -95,7 +95,7 @@ static int find_cards(struct status *status, struct cmd *cmd, struct err *err)
 	for (EACH(const struct missing_card *, m, world->missing_cards, world->nmissing_cards))
 		if (m->how == MISSING_NAMED || status_row(status, m->card.address) == status->rows + status->nrows)
 			add_row(status, &m->card, m->section);
-	/* Without a database, no card has a model. */
+	/* Without the database, no card has a model. */
 	(void)sd_hwdb_new(&names);
 	for (size_t i = 0; i < status->nrows; i++)
 		name_model(&status->rows[i], names);
@@ -155,7 +155,6 @@ const char *cards_framework(const struct inv_pgpu *card)
 	return card->nparents || card->framework == FW_VF ? framework_words[card->framework] : "";
 }
 
-/* Writes the fields of a pGPU. */
 static void cards_fields(struct rows *rows, const struct world *world, const struct card_row *row)
 {
 	const struct inv_pgpu *card = row->card;
@@ -238,7 +237,7 @@ int status_read(struct status *status, struct cmd *cmd, struct err *err)
 	qsort(status->vgpus, status->nvgpus, sizeof(*status->vgpus), by_row);
 	next = status->vgpus;
 	status->rows[status->nrows].card = &unknown;
-	/* A filter keeps the pGPUs that have a matching vGPU. --type alone also keeps the pGPUs configured for it. */
+	/* Keep pGPUs with a matching vGPU. Without --domain and --state, also keep pGPUs of the --type. */
 	for (size_t i = 0; i <= status->nrows; i++) {
 		struct card_row *row = &status->rows[i];
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* vgpu-lease list: the leases, and what is wrong with them. vgpu-lease types: the vGPU types that the pGPUs provide. */
+/* vgpu-lease list: list leases and their problems. types: list the vGPU types that the pGPUs provide. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,8 +11,8 @@
 enum { NOTE_SIZE = REASON_SIZE + 64 };
 
 /*
- * The NOTE of a lease: what is wrong with it, or when it will be released; NULL: no note. The gc pass ran after the
- * leases were read, so `item` may be NULL, or no longer `leased`.
+ * Returns the NOTE of a lease: its problem, or when it will be released; NULL: no note. The gc pass read the leases
+ * later than the list, so the lease may be gone.
  */
 static const char *note_of(const struct gc_item *item, char buf[NOTE_SIZE])
 {
@@ -116,7 +116,7 @@ static void add_count(struct capacity_count *sum, const struct capacity_count *c
 	sum->available += count->available;
 }
 
-/* Prints a type, and all cards that offer it. A star marks the cards that are configured for the type. */
+/* Prints a type, and the cards that offer the type. A star marks cards that are configured for the type. */
 static void print_type(struct rows *rows, const struct world *world, const struct inv_type *type,
 		       enum framework framework)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* vgpu-lease log: what happened to vGPUs, read from the journal by libsystemd. */
+/* vgpu-lease log: print the events of vGPUs from systemd's journal. */
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -24,10 +24,10 @@ static void close_journal(sd_journal **journal)
 
 #define autojournal __attribute__((cleanup(close_journal)))
 
-/* Which of the system's journal files can be read. libsystemd itself silently skips the others. */
+/* Which journal files can be read. libsystemd silently skips unreadable files. */
 struct files {
-	int readable, closed; /* numbers of files; closed: permission denied for the file or its directory */
-	char *invalid;        /* the first file that cannot be read for another reason, with the reason */
+	int readable, closed; /* numbers of files; closed: permission denied */
+	char *invalid;        /* the first file with another error, and the error */
 };
 
 static int not_allowed(const char *path, int code)
@@ -38,7 +38,7 @@ static int not_allowed(const char *path, int code)
 
 #define READER "run as root or as a member of group systemd-journal"
 
-/* Selects files as libsystemd does: with --root of all machines, else of this machine. Skips journal namespaces. */
+/* Finds the files that libsystemd reads: of all machines with --root, else of this machine. */
 static int find_files(struct files *files, const char *root, struct err *err)
 {
 	static const char *const tops[] = { "var", "run" };
@@ -80,7 +80,7 @@ static int add_match(sd_journal *journal, const char *field, const char *value)
 	return sd_journal_add_match(journal, text, 0);
 }
 
-/* Matches only events that root sent, because anyone can write to the journal under our name. */
+/* Selects only events from root, because any user can write to the journal under our name. */
 static int select_events(sd_journal *journal, const char *object)
 {
 	static const char *const fields[] = { "VGPU_LEASE_ID", "PGPU", "DOMAIN_UUID", "DOMAIN_NAME" };
@@ -104,7 +104,7 @@ static char *value_of(const char *data, size_t len, size_t at)
 	return mem_strndup(data + at, len - at < VALUE_MAX ? len - at : VALUE_MAX);
 }
 
-/* The field's first value; "" if the entry does not have the field. The caller frees the text. */
+/* Returns the field's first value, or "". The caller frees the text. */
 static char *read_field(sd_journal *journal, const char *field)
 {
 	const void *data;
@@ -142,7 +142,7 @@ static void print_event(sd_journal *journal, struct json_out *json, uint64_t us)
 	out_time(when, (time_t)(us / 1000000));
 	if (!json) {
 		autofree char *line = mem_format("%s  %-9s  %s", when, event, message);
-		/* The message was made printable when it was logged. Continuation lines are aligned with it. */
+		/* The program that logged the message has made it printable. */
 		term_wrap_printable(term_stdout(), 0, "                                 ", line);
 		return;
 	}
@@ -162,7 +162,7 @@ static void print_event(sd_journal *journal, struct json_out *json, uint64_t us)
 	json_out_close(json);
 }
 
-/* Returns the number of events, or a negative errno if the journal cannot be read further. */
+/* Returns the number of events, or a negative errno. */
 static int print_events(sd_journal *journal, struct events_query *query, struct json_out *json)
 {
 	uint64_t us, since = (uint64_t)query->since_us;
@@ -216,7 +216,7 @@ int events_print(struct cmd *cmd, struct events_query *query, struct err *err)
 	return r;
 }
 
-/* Fails if this host has no such object. Succeeds if this is unknown, e.g. if the user cannot read leases. */
+/* Fails if this host has no such object. Succeeds if the host or the leases cannot be read. */
 static int find_object(struct cmd *cmd, const char *object, struct err *err)
 {
 	char similar[CMD_SIMILAR_SIZE];
@@ -248,7 +248,7 @@ static int run(struct cmd *cmd, struct err *err)
 
 	if (none && object && !query.ever)
 		r = find_object(cmd, query.object, err);
-	/* Print this only on a terminal, because a script counts lines. */
+	/* Print this only on a terminal, because scripts may count lines. */
 	if (none && r == 0 && !json && term_stdout()->width)
 		out_say("no events in the journal");
 	if (!query.readable) {

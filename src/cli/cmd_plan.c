@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* vgpu-lease plan FILE: what would happen to a domain's vGPUs, and why; nothing is written. */
+/* vgpu-lease plan FILE: show what would happen to a domain's vGPUs, and why. Writes nothing. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,14 +17,14 @@ enum { FILE_MAX = 64 << 20 };
 struct planning {
 	struct cmd *cmd;
 	enum plan_mode mode;
-	const char *file; /* the file's name in messages */
+	const char *file; /* the name of FILE in messages */
 	struct lifecycle lifecycle;
 	struct preview preview;
 	struct remarks remarks;
-	const char *xml; /* as read */
+	const char *xml;
 	size_t len;
 	bool large;      /* larger than DOMXML_MAX, so only the hostdevs are parsed */
-	const char *who; /* the domain, or the file if the domain is not known */
+	const char *who; /* the domain's name, or `file` if the domain is unknown */
 };
 
 static const char *const operations[] = { "prepare", "migrate", "restore" }; /* indexed by enum plan_mode */
@@ -35,7 +35,7 @@ static int parse(const struct planning *p, struct domxml **doc, struct err *err)
 }
 
 /*
- * Reports what is wrong with the domain even if it can start. Parses the XML again, because the request has only our
+ * Finds remarks on the domain, even if the domain can start. Parses the XML again, because the request has only our
  * hostdevs.
  */
 static void find_remarks(struct planning *p)
@@ -47,7 +47,7 @@ static void find_remarks(struct planning *p)
 
 	if (p->lifecycle.doc)
 		remark_domain(&p->remarks, p->lifecycle.doc, host);
-	/* Only for a start, because an arriving domain has the addresses of its source host. */
+	/* Check hostdevs only for a start, because an arriving domain has the addresses of its source host. */
 	if (p->lifecycle.doc && p->mode == PLAN_PREPARE && parse(p, &all, &ignored) == 0) {
 		if (p->lifecycle.config && !inv->config && cmd_survey(p->cmd, &ignored) == 0)
 			inv = &p->cmd->world.inv;
@@ -100,7 +100,7 @@ static void json_verdicts(struct json_out *json, const struct planning *p)
 	json_out_close(json);
 }
 
-/* `refusal` NULL: the operation is possible. The member "domain" is null if the domain was not parsed. */
+/* `refusal`: why the operation would be refused; NULL: possible. */
 static void print_json(const struct planning *p, const char *refusal)
 {
 	const struct plan *plan = &p->preview.plan;
@@ -132,8 +132,8 @@ static void print_json(const struct planning *p, const char *refusal)
 }
 
 /*
- * Checks in the hook's order: the XML; whether the domain has vGPUs, since the configuration does not matter without
- * them; the configuration; the plan. The caller frees `doc`.
+ * Decides as the hook would. Checks the XML before the configuration, which does not matter to a domain without vGPUs.
+ * The caller frees `doc`.
  */
 static int decide(struct planning *p, struct domxml **doc, struct err *err)
 {
@@ -148,16 +148,16 @@ static int decide(struct planning *p, struct domxml **doc, struct err *err)
 					   .why_no_config = cmd->no_config_refusal,
 					   .doc = *doc,
 					   .request = domxml_request(*doc) };
-	/* The hook can read the configuration, so a plan without it would be wrong. */
+	/* The hook can read the configuration. A plan without the configuration would be wrong. */
 	if (p->lifecycle.request->nvgpus && cmd->no_config.code == EACCES && geteuid() != 0 &&
 	    domxml_concerns(p->xml, p->len))
 		return err_set(err, EACCES, "%s", cmd->no_config.text);
 	r = hostdev_filter_request(*doc, &cmd->host, p->lifecycle.config, p->mode == PLAN_PREPARE, err);
-	/* After a refusal, which is in `err`, the preview has what was known by then. */
+	/* After a refusal, p->preview has the results of the steps before the refusal. */
 	return r <= 0 ? r : preview_decide(&p->preview, &p->lifecycle, p->mode, err);
 }
 
-/* Prints the decision on standard output; main() prints why the domain would be refused. */
+/* Prints the decision on standard output. main() prints the refusal. */
 static void print(const struct planning *p, const char *refusal)
 {
 	const struct plan *plan = &p->preview.plan;

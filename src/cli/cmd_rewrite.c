@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * vgpu-lease rewrite FILE|DOMAIN: replaces placeholders with UUIDs, in hostdevs and metadata, and writes to the
- * <vgpu:device> of each new UUID what this host knows of its type, for the target of a migration.
+ * vgpu-lease rewrite FILE|DOMAIN: replace placeholders with UUIDs, in hostdevs and metadata. Also adds the migration
+ * facts of each new UUID to the metadata.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,10 +16,10 @@
 #include "base/mem.h"
 #include "act/rewrite.h"
 
-/* Declare a rewrite after its XML, so that the XML is freed after the rewrite. */
+/* Declare a rewrite after its XML: a cleanup runs in reverse order, and the rewrite refers to the XML. */
 #define autorewrite __attribute__((cleanup(rewrite_end)))
 
-/* Omits the host's facts, without an error, if the host or the configuration cannot be read. */
+/* Rewrites the XML. Omits the migration facts if the host or the configuration cannot be read. */
 static int make_rewrite(struct rewrite *r, struct cmd *cmd, const char *xml, size_t len, struct err *err)
 {
 	const struct config *config = NULL;
@@ -35,7 +35,7 @@ static int make_rewrite(struct rewrite *r, struct cmd *cmd, const char *xml, siz
 	return 0;
 }
 
-/* Writes a new file in the same directory, with the old file's owner and mode, and renames it over the old file. */
+/* Replaces the file atomically, and keeps its owner and mode. */
 static int replace_file(const char *path, const struct stat *was, const struct rewrite *r)
 {
 	autofree char *fresh = mem_format("%.*s/.vgpu-lease.XXXXXX", (int)(strrchr(path, '/') - path), path);
@@ -66,7 +66,7 @@ static void say_what_changed(const struct rewrite *r, const char *path)
 		out_warn("libvirt does not notice changes to its own files; run 'virsh define %s'", path);
 }
 
-/* Prints a document unchanged; on a terminal its lines are made printable, except for tabs. */
+/* Prints a document, on a terminal made printable. */
 static void print_document(const char *text)
 {
 	if (!term_stdout()->width) {
@@ -84,7 +84,7 @@ static void print_document(const char *text)
 	}
 }
 
-/* With --in-place, changes the file that a link refers to, not the link. */
+/* Rewrites a file. --in-place follows a link and changes its target. */
 static int of_file(struct cmd *cmd, struct err *err)
 {
 	const char *file = cmd->call->args.operands[0];
@@ -117,7 +117,10 @@ static int of_file(struct cmd *cmd, struct err *err)
 	return 0;
 }
 
-/* The operand is a domain unless it is spelt like a file, a file of this name exists, or --in-place is given. */
+/*
+ * Does the operand name a domain? False if it is "-", has a slash or ends in ".xml", if such a file exists, or with
+ * --in-place.
+ */
 static bool is_domain(const struct cmd_call *call)
 {
 	const char *word = call->args.operands[0];
@@ -128,8 +131,8 @@ static bool is_domain(const struct cmd_call *call)
 }
 
 /*
- * libvirt replaces a definition unconditionally, so this first checks that it has not been edited since it was read. An
- * edit between the check and the replacement is still lost.
+ * Redefines the domain, or fails if the definition was edited meanwhile. An edit between the comparison and
+ * virt_define() is lost, because libvirt cannot compare.
  */
 static int define_if_same(const struct hotplug *hp, const struct rewrite *r, struct err *err)
 {
@@ -145,7 +148,7 @@ static int define_if_same(const struct hotplug *hp, const struct rewrite *r, str
 	return virt_define(hp->virt, r->rewritten, err);
 }
 
-/* Redefines the domain if anything changes. */
+/* Rewrites a domain's definition in libvirt. */
 static int of_domain(struct cmd *cmd, struct err *err)
 {
 	const struct hotplug *hp = &cmd->hp;

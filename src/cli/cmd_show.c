@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* vgpu-lease show DOMAIN: compares libvirt, the leases and the kernel. show_object.c shows a vGPU or a pGPU. */
+/* vgpu-lease show DOMAIN: compare libvirt, the leases and the kernel. show_object.c shows a vGPU or a pGPU. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,8 +22,8 @@ struct show {
 	struct cmd *cmd;
 	const struct virt_domain *domain;
 	char *config_xml;
-	struct domxml *live, *config, *suspended; /* `live` is NULL if not running, `config` if transient */
-	const struct request *request;            /* from `live`, else from `config`; NULL: neither exists */
+	struct domxml *live, *config, *suspended; /* NULL: the domain has no XML of this kind */
+	const struct request *request;            /* of `live`, else of `config`, else NULL */
 	struct vfio_users *users;
 	pid_t qemu;
 	struct compare views[SHOW_MAX];
@@ -37,7 +37,7 @@ static const struct vgpu_request *find_req(const struct domxml *doc, const char 
 	return doc ? request_find(domxml_request(doc), id) : NULL;
 }
 
-/* The QEMU process of a running domain, from libvirt's pid file; 0: not known. */
+/* Reads the domain's QEMU process from libvirt's pid file; 0: unknown. */
 static pid_t qemu_pid(const struct host *host, const char *name)
 {
 	autofree char *path = mem_format("run/libvirt/qemu/%s.pid", name);
@@ -116,7 +116,6 @@ static int find_views(struct show *show, struct err *err)
 		for (EACH(const struct lease *, l, leases[k]->list, leases[k]->n))
 			if (strcmp(l->domain, show->domain->uuid) == 0)
 				add_view(show, l->vgpu.id);
-	/* Without libvirt there is nothing to compare. */
 	for (size_t i = 0; show->cmd->hp.virt && i < show->n; i++)
 		loose |= show->views[i].lease && (!show->views[i].live || !show->domain->running);
 	if (loose)
@@ -129,7 +128,7 @@ static int find_views(struct show *show, struct err *err)
 							: "see 'vgpu-lease gc --dry-run'";
 		if (show->cmd->hp.virt)
 			compare_views(view);
-		/* Take from the lease what the kernel does not report. */
+		/* If the kernel does not report type and parent, show those of the lease. */
 		if (view->lease && !*view->type)
 			view->type = view->lease->vgpu.type;
 		if (view->lease && !*view->parent)

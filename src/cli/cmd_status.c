@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* vgpu-lease status shows the host at a glance; check checks the configuration against this host. */
+/* vgpu-lease status: show the host at a glance. check: check the configuration against this host. */
 #include <string.h>
 #include <unistd.h>
 
@@ -112,7 +112,7 @@ static int check_now(struct cmd *cmd, struct err *err)
 	if (r < 0)
 		return r;
 	libvirt_daemon_follow(&cmd->host);
-	/* If the lock is held, the check can wait as long as a start does. check_run() reports errors of the store. */
+	/* check_run() can wait long for a held lock. Ignore an error here, because check_run() reports it. */
 	if (store_open(&cmd->store, &cmd->host, false, err) == 0 && store_locked(&cmd->store, STORE_LOCK))
 		held = "; /run/vgpu-lease/lock is held";
 	out_progress(false, "checking this host%s", held);

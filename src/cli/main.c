@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* vgpu-lease: its options, and the choice of a command. */
+/* The program vgpu-lease: parses the command line, and runs the sub-command. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 static const struct {
 	const char *title;
-	const struct command *commands[7]; /* NULL ends the list */
+	const struct command *commands[7];
 } groups[] = {
 	{ "Every day", { &cmd_status, &cmd_list, &cmd_show, &cmd_check, &cmd_plan, &cmd_gc } },
 	{ "Setting up a host", { &cmd_inventory, &cmd_types, &cmd_init } },
@@ -43,7 +43,7 @@ static const struct command *find_command(const char *name, struct err *err)
 	return NULL;
 }
 
-/* Options may come anywhere before "--". The first operand is the command. "help COMMAND" is "COMMAND --help". */
+/* Parses the options, and takes the command from the first operand. "help COMMAND" means "COMMAND --help". */
 static int parse(struct cmd_call *call, const struct command **command, int argc, char **argv, struct err *err)
 {
 	struct args *args = &call->args;
@@ -51,7 +51,7 @@ static int parse(struct cmd_call *call, const struct command **command, int argc
 	bool help;
 
 	if (args_parse(call, options, argc, argv, err) < 0) {
-		/* Still find the command, because the error ends with "see 'vgpu-lease COMMAND --help'". */
+		/* Find the command, because the error will name it: "see 'vgpu-lease COMMAND --help'". */
 		*command = args->noperands ? find_command(args->operands[0], &ignored) : NULL;
 		return -err->code;
 	}
@@ -71,7 +71,7 @@ static int parse(struct cmd_call *call, const struct command **command, int argc
 	return help && args->noperands ? err_set(err, EINVAL, "unexpected argument '%s'", args->operands[0]) : 0;
 }
 
-/* Could the text be a type: one or more words, each spelt like an ID? */
+/* Could the text be a type or its name: one or more words, each spelt like a type's ID? */
 static bool can_be_type(const char *text)
 {
 	char words[TYPE_NAME_SIZE], *rest = words, *word, type[TYPE_SIZE];
@@ -82,7 +82,7 @@ static bool can_be_type(const char *text)
 	return can;
 }
 
-/* Checks the value of an option or operand, and stores what it means. */
+/* Checks the value of an option or operand, and parses the value into `call`. */
 static int check_word(struct cmd_call *call, const char *kind, const char *word, struct err *err)
 {
 	char id[ID_SIZE], pgpu[PARENT_SIZE], pci[PCI_SIZE];
@@ -149,7 +149,7 @@ static int check_call(struct cmd_call *call, const struct command *command, stru
 	return command->check ? command->check(call, err) : 0;
 }
 
-/* The usage, such as "detach DOMAIN ID". */
+/* Formats the usage, such as "detach DOMAIN ID". */
 static const char *call_form(char buf[40], const struct command *command)
 {
 	text_copy(buf, 40, command->name);
@@ -219,7 +219,6 @@ int main(int argc, char **argv)
 	umask(077);
 	signal(SIGPIPE, SIG_IGN);
 	r = parse(&call, &command, argc, argv, &err) < 0 ? CMD_USAGE : run(&call, command, &err);
-	/* Flush the output before the error is printed. */
 	if ((fflush(stdout) != 0 || ferror(stdout)) && errno != EPIPE && r >= 0)
 		r = err_sys(&err, errno, "standard output");
 	log_close();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Output that commands share. */
+/* Writes JSON, lines of text, times and rows. */
 #include "cli/out.h"
 
 #include <ctype.h>
@@ -51,7 +51,7 @@ static void write_string(FILE *to, const char *s)
 	putc('"', to);
 }
 
-/* Begins the next value: a comma if needed, a new line, the name. Returns false if `json` is NULL. */
+/* Writes what precedes a value: a comma, a newline and the key, each if needed. False if `json` is NULL. */
 static bool begin_member(struct json_out *json, const char *key)
 {
 	if (!json)
@@ -157,7 +157,7 @@ void out_progress(bool silent, const char *fmt, ...)
 	text = mem_vformat(fmt, ap);
 	va_end(ap);
 	safe = term_safe(text);
-	/* A wrapped line could not be removed, so the text is cut. */
+	/* Cut the text to one line, because out_progress_end() can remove only one line. */
 	for (len = strlen(safe); len; len--)
 		if ((safe[len] & 0xC0) != 0x80 && term_columns(safe, len) + (int)sizeof(end) <= term->width)
 			break;
@@ -229,7 +229,7 @@ void out_age(char out[32], int64_t boot_ms)
 		snprintf(out, 32, "%ldd", s / 86400);
 }
 
-/* "-1h", "+30min", "2 hours ago": a unit can be abbreviated, down to its first letter. */
+/* Parses "-1h", "+30min" or "2 hours ago". A unit can be abbreviated, down to its first letter. */
 static bool read_distance(int64_t *at, const char *text, time_t now)
 {
 	static const struct {
@@ -394,7 +394,7 @@ void row_type(struct rows *rows, const struct inv_type *type, const struct confi
 {
 	row_text(rows, COL_TYPE, "id", type->id);
 	table_text(&rows->table, COL_NAME, type->name);
-	json_out_string(rows->json, "name", type->name); /* "" if the driver has not reported it */
+	json_out_string(rows->json, "name", type->name);
 	row_text(rows, COL_CLASS, "class", out_class(config, type->id));
 	row_number(rows, COL_MIB, "framebuffer_mib", type->framebuffer_mib);
 	row_number(rows, COL_HEADS, "heads", type->heads);

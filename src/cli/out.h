@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Output that commands share: JSON, lines for people, and objects that tables and JSON show with the same fields. */
+/* Output that commands share: JSON, text, and rows that are printed as a table or as JSON. */
 #pragma once
 
 #include <time.h>
@@ -11,11 +11,9 @@
 #include "decide/capacity.h"
 
 /*
- * A writer of JSON (RFC 8259): objects and arrays, one member per line for people and programs alike.
+ * Writes JSON (RFC 8259), one member per line. Bytes that are not UTF-8 become U+FFFD.
  *
- * The output is always valid: bytes that are not UTF-8 become U+FFFD, and json_out_end() closes what is open. Each call
- * names its member within an object; within an array `key` is NULL. If `json` is NULL, nothing is written, so that the
- * same code prints a table or JSON.
+ * `key` names the member of an object; in an array, `key` is NULL. If `json` is NULL, nothing is written.
  */
 enum { JSON_OUT_DEPTH = 16 };
 
@@ -26,7 +24,7 @@ struct json_out {
 	bool empty;                 /* the innermost level has no member yet */
 };
 
-/* Begins the document, which is an object. json_out_end() closes all that is open and adds a newline. */
+/* Begins the document, an object. json_out_end() closes all open objects and arrays, and adds a newline. */
 void json_out_begin(struct json_out *json, FILE *to);
 void json_out_end(struct json_out *json);
 
@@ -35,26 +33,26 @@ void json_out_array(struct json_out *json, const char *key);
 
 void json_out_close(struct json_out *json);
 
-/* Write a string, or null for a NULL `value`; json_out_text() writes null also for "". */
+/* Write a string; NULL becomes null. json_out_text() also writes "" as null. */
 void json_out_string(struct json_out *json, const char *key, const char *value);
 void json_out_text(struct json_out *json, const char *key, const char *value);
 
-/* Write a boolean or a number; null for a negative `value`, which means unknown. */
+/* Write a boolean or a number. A negative `value` means unknown and becomes null. */
 void json_out_bool(struct json_out *json, const char *key, int value);
 void json_out_number(struct json_out *json, const char *key, long value);
 
-/* Prints one line, made printable, on standard output; on a terminal wrapped at words. */
+/* Prints one line on standard output, made printable, and wrapped at words on a terminal. */
 void out_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Prints "prefix: text" on standard error like err_print(); on a terminal wrapped at words. */
+/* Prints "PREFIX: TEXT" on standard error, wrapped at words on a terminal. */
 void out_error(const char *prefix, const struct err *err);
 
 /* Prints "vgpu-lease: warning: ..." as one line on standard error. */
 void out_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /*
- * Prints a progress line "TEXT ..." before a slow step, if standard error is a terminal and not `silent`.
- * out_progress_end() removes it; out_say() and out_error() do so first.
+ * Prints the progress line "TEXT ...", if standard error is a terminal and `silent` is false. out_progress_end(),
+ * out_say() and out_error() remove the line.
  */
 void out_progress(bool silent, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void out_progress_end(void);
@@ -62,43 +60,42 @@ void out_progress_end(void);
 /* Converts a time to ISO 8601 in UTC. */
 void out_time(char out[32], time_t seconds);
 
-/* The time elapsed since `boot_ms` (CLOCK_MONOTONIC): "42s", "5m", "3h", "2d". */
+/* Converts the time since `boot_ms` (CLOCK_MONOTONIC) to "42s", "5m", "3h" or "2d". */
 void out_age(char out[32], int64_t boot_ms);
 
 /*
- * Parses a time of --since, in the common forms of journalctl(1) and in that of out_time(): microseconds since 1970, at
- * least 1. Other dates and days are local. False: not a time.
+ * Parses a time as journalctl(1) does, in local time, or as out_time() prints it, in UTC. *us: microseconds since 1970,
+ * at least 1. False: not a time.
  */
 #define EVENTS_SINCE_FORMS "YYYY-MM-DD [HH:MM[:SS]], today, yesterday, -1h, '2 days ago' or @SECONDS"
 bool events_since(int64_t *us, const char *text, time_t now);
 
 /*
- * A list, printed as rows of a table or as objects of a JSON array. Each call names a field's column and its member.
- * Members have the order of the calls; cells have the order of the table's layout, which can omit columns. For a field
- * that only one form has, call the functions of `table` or `json`: they do nothing if the other form is printed.
+ * A list that is printed as a table or as an array of JSON objects. Each call sets the field's column in the table, or
+ * its member in the object.
  */
 struct rows {
 	struct json_out *json; /* NULL: a table is printed */
 	struct table table;
 };
 void row_begin(struct rows *rows);
-void row_text(struct rows *rows, enum column column, const char *member, const char *text); /* NULL or "": no value */
+void row_text(struct rows *rows, enum column column, const char *member, const char *text);
 void row_number(struct rows *rows, enum column column, const char *member, int number);
 void row_end(struct rows *rows);
 
-/* The fields of a vGPU and of its lease (NULL: none). `mib` is the vGPU's framebuffer. */
+/* Write the fields of a vGPU and of its lease; `lease` may be NULL. `mib`: the vGPU's framebuffer. */
 void row_vgpu(struct rows *rows, const struct vgpu_ref *vgpu);
-void row_lease(struct rows *rows, const struct lease *lease); /* only its state and domain */
+void row_lease(struct rows *rows, const struct lease *lease); /* writes only state and domain */
 void row_whole_lease(struct rows *rows, const struct lease *lease, int mib);
 
-/* The fields of a type, with its class if it is enabled, and the counts of its vGPUs. */
+/* Write the fields of a type, and its capacity. */
 void row_type(struct rows *rows, const struct inv_type *type, const struct config *config);
 void row_count(struct rows *rows, const struct capacity_count *count);
 
 /* Writes the member "domain" of the open object. */
 void out_json_domain(struct json_out *json, const char *uuid, const char *name);
 
-/* PASS, WARN or FAIL, and "WHERE: TEXT; FIX". The caller frees the text. */
+/* The words PASS, WARN and FAIL. out_finding_text() returns "WHERE: TEXT; FIX", which the caller frees. */
 extern const char *const out_finding_words[];
 char *out_finding_text(const struct finding *finding);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* vgpu-lease show OBJECT for a vGPU or a pGPU: all that is known, and the latest events. */
+/* vgpu-lease show OBJECT, for a vGPU or a pGPU: show its facts and its latest events. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -18,17 +18,17 @@ enum { EVENTS_SHOWN = 20, LOOK_MS = 10000 };
 struct facts {
 	struct cmd *cmd;
 	struct vgpu_ref ref;
-	const struct inv_type *type; /* NULL: not known */
-	const struct card_row *row;  /* of its pGPU */
-	const struct lease *lease;   /* NULL: none */
+	const struct inv_type *type;
+	const struct card_row *row;
+	const struct lease *lease;
 	struct gc pass;
-	const struct gc_item *verdict; /* gc's item for the vGPU; NULL: none */
-	struct affinity last;          /* the vGPU's last type and parent, if `remembered` */
+	const struct gc_item *verdict; /* the vGPU's item in `pass`; NULL: none */
+	struct affinity last;          /* valid if `remembered` */
 	bool remembered;
 	enum presence exists;
-	int open; /* 1: in process `pid`; 0: not open; negative errno: not known */
+	int open; /* 1: open in process `pid`; 0: not open; negative errno: unknown */
 	pid_t pid;
-	const char *owner; /* NULL: not known */
+	const char *owner;
 };
 
 enum show_kind show_kind(const struct cmd *cmd)
@@ -50,7 +50,7 @@ enum show_kind show_kind(const struct cmd *cmd)
 		return SHOW_VGPU;
 	if (vgpu.framework == FW_MDEV)
 		return SHOW_DOMAIN;
-	/* Any VF is or can become a vGPU, unless it provides mdevs: then its address stands for its card. */
+	/* A VF is or can become a vGPU. But if the VF provides mdevs, its address means its card. */
 	return inventory_physfn(&cmd->host, id, physfn) && !(parent && parent->card->framework == FW_MDEV) ? SHOW_VGPU
 													   : SHOW_PGPU;
 }
@@ -88,7 +88,7 @@ void show_json_use(struct json_out *json, enum presence exists, int open, pid_t 
 	json_out_number(json, "open_by", open > 0 ? by : UNKNOWN);
 }
 
-/* Prints nothing if the text is empty. */
+/* Prints a line with a key and a text; nothing if the text is empty. */
 __attribute__((format(printf, 2, 3))) static void line_of(const char *key, const char *fmt, ...)
 {
 	autofree char *text = NULL;
@@ -155,7 +155,7 @@ static int read_facts(struct facts *facts, const struct status *status, struct e
 	vfio_users_free(users);
 	cmd_gc_ask(cmd, &facts->pass);
 	facts->verdict = gc_find(&facts->pass, id);
-	/* A leased vGPU is Nova's if its lease has an instance. Without a lease, gc's verdict decides. */
+	/* A leased vGPU is Nova's if its lease has an instance. For an unleased vGPU, `verdict` decides. */
 	facts->owner = show_owner(&cmd->host, &facts->ref, facts->lease,
 				  facts->lease ? *facts->lease->instance != '\0'
 					       : facts->verdict && facts->verdict->novas);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Draws the tree of a host: problems, pGPUs with bars of their use, and vGPUs with their domains. */
+/* Prints a host as a tree: its problems, the pGPUs with bars, and the vGPUs with their domains. */
 #include "cli/status.h"
 
 #include <stdio.h>
@@ -22,7 +22,7 @@ static const struct shapes *shapes(const struct term *term)
 	return term->utf8 ? &utf8 : &ascii;
 }
 
-/* A few words for each reason why a pGPU has no vGPU available; `inventory` and `plan` print the whole sentence. */
+/* Short forms of the reasons why a pGPU has no vGPU available. `vgpu-lease inventory` prints whole sentences. */
 static const char *const short_reasons[] = {
 	[CAUSE_IN_USE] = "full",
 	[CAUSE_CAP] = "max_instances is reached",
@@ -37,7 +37,7 @@ static const char *const short_reasons[] = {
 	[CAUSE_OTHER_TYPE] = "configured for another type",
 };
 
-/* The margin of the lines below a pGPU, with the tree's vertical lines. */
+/* The margin of the lines below a pGPU. */
 enum { MARGIN_SIZE = 32, MARGIN_COLUMNS = 6 };
 
 static void say_under(const struct term *term, const char *margin, const char *text)
@@ -46,7 +46,7 @@ static void say_under(const struct term *term, const char *margin, const char *t
 	term_wrap(term, MARGIN_COLUMNS, margin, text);
 }
 
-/* "framebuffer  ███░░░░░░░  3 of 10 GiB": only an unused pGPU has an empty bar, and only a full pGPU a full bar. */
+/* Prints "framebuffer ███░░░░░░░ 3 of 10 GiB". A bar is empty only if nothing is used. */
 static void print_bar(const struct term *term, const char *margin, int label_width, const char *label, int used,
 		      int whole, const char *text)
 {
@@ -68,9 +68,8 @@ static void print_bar(const struct term *term, const char *margin, int label_wid
 }
 
 /*
- * Counts the n-th type that a pGPU is configured for, and returns it; NULL: no more. `used` includes leases that take
- * capacity although their device does not exist yet, or no longer exists, even if a filter hides them, because bars
- * show whole pGPUs. Plain VFs do not count, because they always exist.
+ * Returns the n-th configured type of a pGPU, or NULL, and its counts. `used` includes leases without a device, except
+ * of plain VFs, which always exist.
  */
 static const char *count_type(struct capacity_count *count, const struct status *status, const struct card_row *row,
 			      size_t n)
@@ -107,7 +106,7 @@ static void print_bars(const struct status *status, const struct term *term, con
 	if (mib.whole != UNKNOWN) {
 		snprintf(text, sizeof(text), "%.4g of %.4g GiB", mib.used / 1024.0, mib.whole / 1024.0);
 		print_bar(term, margin, width, "framebuffer", mib.used, mib.whole, text);
-	} else if (mib.used != UNKNOWN) { /* no bar: the total is not known */
+	} else if (mib.used != UNKNOWN) { /* the total is unknown, so there is no bar */
 		snprintf(text, sizeof(text), "%-*s  %.4g GiB in use", width, "framebuffer", mib.used / 1024.0);
 		say_under(term, margin, text);
 	}
@@ -121,14 +120,14 @@ static void print_bars(const struct status *status, const struct term *term, con
 	}
 }
 
-/* Prints a line such as "mdev on 16 VFs, NUMA node 0, driver 550.90.05", and why the pGPU is not in the pool. */
+/* Prints "mdev on 16 VFs, NUMA node 0, driver 550.90.05" and, if needed, why the pGPU is not in the pool. */
 static void print_facts(const struct status *status, const struct term *term, const struct card_row *row,
 			const char *margin)
 {
 	const struct inv_pgpu *card = row->card;
 	char text[REASON_SIZE + 128];
 
-	/* A card whose VFs are off, or whose driver is not ready, has no framework yet. */
+	/* A card that is not ready may have no framework yet. */
 	snprintf(text, sizeof(text), "%s", card->ready ? framework_words[card->framework] : "not ready");
 	if (card->nvfs)
 		text_add(text, sizeof(text), " on %d VF%s", card->nvfs, card->nvfs == 1 ? "" : "s");
@@ -140,7 +139,7 @@ static void print_facts(const struct status *status, const struct term *term, co
 		say_under(term, margin, text);
 	if (card->pool.in_pool)
 		return;
-	/* An error of the whole configuration is shown at the top. */
+	/* print_problems() shows an error of the whole configuration. */
 	snprintf(text, sizeof(text), "not in the pool%s%s", status->cmd->has_config || !card->ready ? ": " : "",
 		 status->cmd->has_config || !card->ready ? row->reason : "");
 	say_under(term, margin, text);
@@ -151,7 +150,7 @@ static const struct table_layout layout = {
 	.narrow = { COL_MIB, COL_ID, COL_AGE, COL_INSTANCE, COL_TYPE },
 };
 
-/* Draws the vGPUs, one per line, aligned across all pGPUs; the caller frees the text. */
+/* Draws all vGPUs as one table, so that the columns of all pGPUs are aligned. The caller frees the text. */
 static char *draw_vgpus(const struct status *status, const struct term *term)
 {
 	static const struct table_options options = { .no_headings = true };
@@ -182,7 +181,7 @@ static char *draw_vgpus(const struct status *status, const struct term *term)
 	return text;
 }
 
-/* Prints the next `n` vGPUs that draw_vgpus() has drawn. */
+/* Prints the next `n` vGPUs of draw_vgpus(). */
 static void print_vgpus(const struct term *term, const char **lines, size_t n, bool last_card)
 {
 	const struct shapes *parts = shapes(term);
@@ -195,11 +194,11 @@ static void print_vgpus(const struct term *term, const char **lines, size_t n, b
 				(int)strcspn(*lines, "\n"), *lines);
 			*lines += strcspn(*lines, "\n") + 1;
 			shape = n ? parts->line : parts->none;
-		} while (**lines == ' '); /* a continuation line */
+		} while (**lines == ' '); /* continuation lines begin with a blank */
 	}
 }
 
-/* Writes the types and counts of an unused card of the pool. False: in use, not available, or the text is too long. */
+/* Writes the types and counts of an idle card. False: the card is in use or full, or the text is too long. */
 static bool is_idle(const struct status *status, const struct card_row *row, char *text, size_t size)
 {
 	enum { COLUMNS_MAX = 48 };
@@ -215,19 +214,19 @@ static bool is_idle(const struct status *status, const struct card_row *row, cha
 	return row->mib.used <= 0 && *text && strlen(text) <= COLUMNS_MAX;
 }
 
-/* How many of the next rows are missing for the same reason as this row, usually VFs of one card. */
+/* Counts the next rows that are missing for the reason of this row, usually VFs of one card. */
 static size_t more_missing(const struct card_row *row)
 {
 	size_t n = 0;
 
-	/* The extra row after the last has no reason, so it ends the loop. */
+	/* rows[nrows] is not missing, so it ends the loop. */
 	while (row->missing && !row->nvgpus && row[n + 1].missing && !row[n + 1].nvgpus &&
 	       strcmp(row[n + 1].reason, row->reason) == 0)
 		n++;
 	return n;
 }
 
-/* Returns whether the card takes only one line. `close`: the previous card did, and no gap divides such cards. */
+/* True if the card is printed on one line. `close`: the previous card is on one line, so no gap precedes another. */
 static bool print_card(const struct status *status, const struct term *term, const char **lines,
 		       const struct card_row *row, size_t more, bool last, bool close)
 {
@@ -247,7 +246,7 @@ static bool print_card(const struct status *status, const struct term *term, con
 	fprintf(term->to, "%s%s%s%s", last ? parts->last : parts->branch, term_colour(term, TERM_BOLD),
 		*card->address ? card->address : "pGPU not found", term_colour(term, TERM_PLAIN));
 	if (one_line) {
-		/* With 80 columns or more, omit a model that does not fit; `inventory` shows it. */
+		/* On a wide terminal, omit a model that does not fit. `vgpu-lease inventory` shows the model. */
 		if (*model && (term->width < 80 || at + (int)(strlen(idle) + 2 + strlen(model)) <= term->width))
 			text_add(idle, sizeof(idle), "  %s", model);
 		fputs("  ", term->to);

@@ -19,7 +19,7 @@ static const struct {
 	enum { WORD, NUMBER, TEXT } kind;
 } dictionary[COLUMNS] = { TABLE_COLUMNS(ENTRY) };
 
-/* The n-th column; COL_NONE after the last. */
+/* Returns the n-th column, or COL_NONE after the last. */
 static enum column column_of(const struct table_layout *layout, int n)
 {
 	for (int i = 0; layout->columns[i] != COL_NONE; i++)
@@ -28,7 +28,7 @@ static enum column column_of(const struct table_layout *layout, int n)
 	return layout->more[n];
 }
 
-/* The column of this name; COL_NONE: the table does not have it. */
+/* Returns the column of this name, or COL_NONE. */
 static enum column find_column(const struct table_layout *layout, const char *name)
 {
 	enum column column;
@@ -72,7 +72,7 @@ int table_check(const struct table_layout *layout, struct table_options *options
 	return options->by == COL_NONE ? refuse_column(layout, options->sort, err) : 0;
 }
 
-/* The number in "12", or the seconds in "5m" or "2d". -1 means unknown, and sorts first. */
+/* Converts "12" to a number, and "5m" or "2d" to seconds. -1 means unknown and sorts first. */
 static long number_of(const char *text)
 {
 	char *unit;
@@ -94,7 +94,7 @@ static int compare_cells(struct libscols_cell *a, struct libscols_cell *b, void 
 static void add_column(struct table *table, enum column column, int flags)
 {
 	const bool number = dictionary[column].kind == NUMBER;
-	/* libsmartcols makes a column as wide as its heading, even if no heading is printed. */
+	/* libsmartcols makes a column as wide as its heading, even with --no-headings. */
 	const char *name = table->options->no_headings ? "" : dictionary[column].name;
 
 	table->columns[column] = mem_check(
@@ -128,7 +128,7 @@ void table_line(struct table *table)
 		table_text(table, column, NULL);
 }
 
-/* Shows a blank at either end as \x20, because it would look like the table's padding. */
+/* Shows a blank at either end as \x20, because a blank would look like padding. */
 static char *ends_shown(const char *word)
 {
 	autofree char *safe = term_safe(word);
@@ -165,7 +165,7 @@ void table_number(struct table *table, enum column column, int number)
 	table_text(table, column, number < 0 ? NULL : text);
 }
 
-/* Renders the table; the caller frees the text. */
+/* Returns the table as text, which the caller frees. */
 static char *draw_table(const struct table *table, bool colours)
 {
 	char *text = NULL;
@@ -176,7 +176,7 @@ static char *draw_table(const struct table *table, bool colours)
 	return mem_check(text);
 }
 
-/* The length of a line without trailing blanks; *next becomes the line after it. */
+/* Returns the length of a line without trailing blanks. *next: the next line. */
 static size_t line_len(const char *line, const char **next)
 {
 	size_t len = strcspn(line, "\n");
@@ -203,13 +203,13 @@ static void hide_column(struct libscols_column *column, bool hidden)
 			       (scols_column_get_flags(column) & ~SCOLS_FL_HIDDEN) | (hidden ? SCOLS_FL_HIDDEN : 0));
 }
 
-/* The i-th column to omit; NULL: no more. */
+/* Returns the i-th column to omit, or NULL. */
 static struct libscols_column *narrow(const struct table *table, int i)
 {
 	return table->columns[table->layout->narrow[i]];
 }
 
-/* Makes the table fit, if possible. Returns the column whose text goes below each line; NULL: none. */
+/* Hides columns until the table fits. Returns the column whose text is printed below each row; NULL: none. */
 static struct libscols_column *squeeze(struct table *table, int width)
 {
 	struct libscols_column *below = NULL, *column;
@@ -225,14 +225,14 @@ static struct libscols_column *squeeze(struct table *table, int width)
 		else
 			others++;
 	}
-	/* A text below a row needs another column in that row. */
+	/* A row needs a column beside the text that is printed below the row. */
 	if (below && !others)
 		return NULL;
 	if (below)
 		hide_column(below, true);
 	for (; !table->options->output && (column = narrow(table, n)) != NULL && !fits(table, width); n++)
 		hide_column(column, true);
-	/* After a wide column is omitted, several others can fit again. */
+	/* Show hidden columns again if they fit, because the last hidden column may have been wide. */
 	while (n-- > 0) {
 		column = narrow(table, n);
 		if (table->layout->narrow[n] == COL_INSTANCE && !table->has_instance)
@@ -245,7 +245,7 @@ static struct libscols_column *squeeze(struct table *table, int width)
 
 static void print_rows(const struct table *table, size_t rows, const struct term *term, struct libscols_column *below)
 {
-	/* If a row is still too wide, rows are wrapped, without colours: escape sequences would count as columns. */
+	/* Rows that must be wrapped have no colours, because escape sequences would count as columns. */
 	bool wide = term->width && !fits(table, term->width);
 	autofree char *text = draw_table(table, term->colour && !wide);
 	struct libscols_iter *order = mem_check(scols_new_iter(SCOLS_ITER_FORWARD));
@@ -282,7 +282,7 @@ void table_end(struct table *table, const struct term *term)
 		hide_column(table->columns[COL_INSTANCE], true);
 	if (table->options->sort)
 		scols_sort_table(table->scols, table->columns[table->options->by]);
-	/* libsmartcols prints nothing for a table without lines; an empty line makes it print the heading. */
+	/* libsmartcols prints the heading only if the table has a line. */
 	if (!rows)
 		mem_check(scols_table_new_line(table->scols, NULL));
 	print_rows(table, rows, term, term->width ? squeeze(table, term->width) : NULL);

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Tables, laid out by libsmartcols, which only this module uses.
+ * Tables, laid out by libsmartcols.
  *
- * A column means the same in every command; enum column has all columns. An unknown value is "-", so that awk counts
- * columns correctly. Nothing is cut, and everything is printable. On a terminal that is too narrow, the text of the
- * last column (why, what to do) goes below its line; if the table is still too wide, the least important columns are
- * omitted. Without a terminal, or with --output, all columns are printed.
+ * An unknown value is "-", so that awk counts columns correctly. On a narrow terminal, the text of the last column is
+ * printed below its row, and the least important columns are omitted.
  */
 #pragma once
 
@@ -15,7 +13,7 @@
 #include "base/err.h"
 #include "cli/term.h"
 
-/* All columns by their headings, and what they contain: WORD, NUMBER, or TEXT, which may go below its line. */
+/* The headings of all columns, and their kinds. A TEXT can be printed below its row. */
 #define TABLE_COLUMNS(X)                                                                                               \
 	X(OUTCOME, WORD), X(ID, WORD), X(PGPU, WORD), X(TYPE, WORD), X(NAME, WORD), X(CLASS, WORD), X(MODEL, WORD),    \
 		X(PARENT, WORD), X(NUMA, NUMBER), X(VFS, NUMBER), X(MIB, NUMBER), X(HEADS, NUMBER),                    \
@@ -28,23 +26,23 @@
 #define TABLE_COLUMN(name, kind) COL_##name
 enum column { COL_NONE, TABLE_COLUMNS(TABLE_COLUMN), COLUMNS };
 
-/* A command's columns. COL_NONE ends each list. */
+/* The columns of a command's table. COL_NONE ends each list. */
 struct table_layout {
 	enum column columns[16];
 	enum column more[8];   /* shown only with --output */
 	enum column narrow[8]; /* omitted on a narrow terminal, in this order */
 };
 
-/* From the command line; NULL: the default. */
+/* The options of the command line. NULL: not given. */
 struct table_options {
 	const char *output, *sort;
 	bool no_headings;
-	/* From table_check(). */
+	/* Set by table_check(). */
 	enum column shown[COLUMNS]; /* the columns of `output`, in this order; COL_NONE ends the list */
 	enum column by;             /* the column of `sort` */
 };
 
-/* Checks the options, and finds their columns. -EINVAL: a column is not in the table; the text lists all. */
+/* Finds the columns that the options name. -EINVAL: a column is not in the table; the error lists all columns. */
 int table_check(const struct table_layout *layout, struct table_options *options, struct err *err);
 
 struct table {
@@ -53,20 +51,20 @@ struct table {
 	struct libscols_table *scols;
 	struct libscols_column *columns[COLUMNS]; /* NULL: not in the table */
 	struct libscols_line *line;               /* the line being filled */
-	bool has_instance; /* some row has an INSTANCE; otherwise the column is omitted, except with --output */
+	bool has_instance; /* a row has an INSTANCE; false: the column is omitted, except with --output */
 };
 
-/* Begins a table, after table_check(). */
+/* Begins a table. Call table_check() first. */
 void table_start(struct table *table, const struct table_layout *layout, const struct table_options *options);
 
-/* Begins a row of empty cells. A table that was not started, { 0 }, ignores its rows. */
+/* Begins a row of empty cells. A table that was not started ignores its rows. */
 void table_line(struct table *table);
 
-/* Set a cell of the row, if the table has the column. NULL and "" are empty; a negative number means unknown. */
+/* Set a cell of the row. NULL, "" and negative numbers mean unknown. If the table has no such column, do nothing. */
 void table_text(struct table *table, enum column column, const char *text);
 void table_number(struct table *table, enum column column, int number);
 
-/* table_text() in the colour of an escape sequence. */
+/* Calls table_text(), and colours the cell with an escape sequence. */
 void table_coloured(struct table *table, enum column column, const char *text, const char *sequence);
 
 /* Prints and frees the table. */

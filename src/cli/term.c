@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 
-/* The columns of a UUID and a few characters around it. */
+/* the columns of a UUID and a few other characters */
 enum { TEXT_COLUMNS = 40 };
 
 static struct term read_term(FILE *to)
@@ -25,7 +25,7 @@ static struct term read_term(FILE *to)
 
 	setlocale(LC_CTYPE, "");
 	utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
-	/* libsmartcols can loop forever over text that is invalid in the locale's encoding, and our output is UTF-8. */
+	/* libsmartcols can loop forever over text that is invalid in the locale. Our output is UTF-8. */
 	if (!utf8 && !setlocale(LC_CTYPE, "C.UTF-8"))
 		setlocale(LC_CTYPE, "C");
 	if (!isatty(fileno(to)))
@@ -40,7 +40,7 @@ static struct term read_term(FILE *to)
 	};
 }
 
-static struct term out, err; /* `to` NULL: not read yet */
+static struct term out, err; /* .to NULL: not read yet */
 
 static const struct term *term_of(struct term *term, FILE *to)
 {
@@ -64,10 +64,10 @@ const char *term_colour(const struct term *term, const char *sequence)
 	return term->colour ? sequence : "";
 }
 
-/* Converts a printable text to what this terminal can show. */
+/* Replaces characters that the terminal cannot show. The caller frees the text. */
 static char *shown_on(const struct term *term, const char *text)
 {
-	size_t size = 4 * strlen(text) + 1; /* each byte can become \xNN */
+	size_t size = 4 * strlen(text) + 1; /* each byte may become \xNN */
 	char *shown = mem_alloc(size);
 
 	text_safe_again(shown, size, text, term->width && !term->utf8);
@@ -110,7 +110,7 @@ int term_columns(const char *text, size_t len)
 	return columns;
 }
 
-/* Replaces a wide margin of blanks that leaves no space for a UUID; a margin with a tree's lines stays. */
+/* Replaces a margin of blanks that leaves too few columns for a UUID. A margin with a tree's lines stays. */
 static const char *narrowed(const struct term *term, const char *margin)
 {
 	size_t len = strlen(margin);
@@ -166,6 +166,6 @@ void term_wrap_behind(const struct term *term, int at, int from, const char *tex
 	int gap = from - at > 2 ? from - at : 2;
 	autofree char *margin = mem_format("%*s", from, ""), *apart = mem_format("%*s%s", gap, "", text);
 
-	/* The gap is part of the text, so it is never printed without a word after it. */
+	/* The gap is part of the text, so that the gap never ends a line. */
 	term_wrap(term, at, margin, apart);
 }

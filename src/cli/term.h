@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The properties of the terminal on standard output or standard error: its width, and what it can show. */
+/* The properties of the terminal on standard output or standard error, and texts that fit it. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,12 +8,12 @@
 
 struct term {
 	FILE *to;    /* standard output or error, or a stream that collects the output */
-	int width;   /* in columns; 0: not a terminal, lines may have any length */
-	bool colour; /* a terminal whose TERM is neither unset nor "dumb", unless NO_COLOR is set */
-	bool utf8;   /* the locale is UTF-8; false without a terminal, so that a log stays plain ASCII */
+	int width;   /* in columns; 0: not a terminal */
+	bool colour; /* false without a terminal or TERM, with TERM=dumb, or with NO_COLOR */
+	bool utf8;   /* the locale is UTF-8; false without a terminal */
 };
 
-/* Reads the properties once. Sets LC_CTYPE from the environment. */
+/* The first call reads the properties, and sets LC_CTYPE from the environment. */
 const struct term *term_stdout(void);
 
 const struct term *term_stderr(void);
@@ -25,29 +25,32 @@ const struct term *term_stderr(void);
 #define TERM_YELLOW "\033[33m"
 #define TERM_PLAIN "\033[0m"
 
-/* The sequence if the terminal has colours, else "". */
+/* Returns the sequence if the terminal has colours, else "". */
 const char *term_colour(const struct term *term, const char *sequence);
 
 /*
- * Makes a text printable; the caller frees it. On a terminal whose locale is not UTF-8, each byte outside ASCII becomes
- * \xNN, as in ls; a script gets names unchanged.
+ * Makes a text printable; the caller frees the result. On a terminal whose locale is not UTF-8, each byte outside ASCII
+ * becomes \xNN.
  */
 char *term_safe(const char *text);
 
-/* The width in columns of the first `len` bytes of a printable text. */
+/* Returns the columns that the first `len` bytes of a printable text take. */
 int term_columns(const char *text, size_t len);
 
 /* The margin of a continuation line. */
 #define TERM_INDENT "    "
 
 /*
- * Prints a text, made printable, from column `at` on, and a newline. What does not fit continues on lines that begin
- * with `margin`, or with TERM_INDENT if a margin of many blanks leaves too few columns. Words are never broken.
+ * Prints a text, made printable, from column `at` on, and a newline. Breaks lines between words; a new line begins with
+ * `margin`, or with TERM_INDENT if a margin of blanks is too wide.
  */
 void term_wrap(const struct term *term, int at, const char *margin, const char *text);
 
-/* term_wrap() for a text that text_safe(), or the program that wrote the text, has already made printable. */
+/* term_wrap() for a text that is already printable. */
 void term_wrap_printable(const struct term *term, int at, const char *margin, const char *text);
 
-/* term_wrap() after a word that ends in column `at`: the text begins in column `from`, or later after two blanks. */
+/*
+ * Prints a text as term_wrap() does, behind a word that ends in column `at`. The text begins in column `from` or,
+ * behind a long word, after two blanks.
+ */
 void term_wrap_behind(const struct term *term, int at, int from, const char *text);
