@@ -2,13 +2,11 @@
 /*
  * The hook that libvirt calls: /etc/libvirt/hooks/qemu GUEST OP SUBOP EXTRA, with the domain's XML on standard input.
  *
- * The order of the steps makes the hook safe:
- *   1. open any missing standard descriptor, so that no other file gets its number;
- *   2. exit at once if the operation is not one of ours;
- *   3. exit at the gate if the domain has no vGPU, before libxml2 is loaded;
- *   4. parse the XML, read the configuration, run the operation;
- *   5. print one line on stderr if prepare or migrate refuses. All other operations always exit with 0: if reconnect
- *      failed, libvirt would kill a running guest; if restore failed, libvirt could delete a saved guest.
+ * The order of the steps makes the hook safe: 1. open any missing standard descriptor, so that no other file gets its
+ * number; 2. exit at once if the operation is not one of ours; 3. exit at the gate if the domain has no vGPU, before
+ * libxml2 is loaded; 4. parse the XML, read the configuration, run the operation; 5. print one line on stderr if
+ * prepare or migrate refuses. Other operations exit with 0 even after an error, because libvirt kills the running guest
+ * after a failed reconnect, and can delete the saved guest after a failed restore.
  */
 #include <errno.h>
 #include <signal.h>
@@ -45,11 +43,11 @@ struct hook {
 	char why_no_config[sizeof(((struct err *)NULL)->text)];
 	char *xml;
 	size_t len;
-	char name[SHOWN_NAME]; /* cut, to leave space for a refusal's reason and fix */
+	char name[SHOWN_NAME]; /* cut, to leave space for the reason and the fix */
 	char uuid[UUID_SIZE];  /* set only for a release */
 	struct domxml *doc;
 	struct lifecycle lifecycle;
-	bool concerns; /* false: the domain has no vGPU, so the call is not counted */
+	bool concerns; /* the domain has a vGPU, so the call is counted */
 	int64_t began_ms;
 };
 
@@ -71,8 +69,8 @@ static const struct arg options[] = {
 };
 
 /*
- * Exactly four arguments are always libvirt's call, because a domain may be named --dry-run. Any other call has options
- * first, then "--", then the four arguments.
+ * A call with exactly four arguments is libvirt's: a domain may be named --dry-run. Any other call has options, "--"
+ * and the four arguments.
  */
 static int parse_call(struct hook *hook, int argc, char **argv, struct err *err)
 {
@@ -112,7 +110,7 @@ static int write_out(void *unused, const char *data, size_t len, struct err *err
 	int r = sys_write_all(STDOUT_FILENO, data, len);
 
 	(void)unused;
-	/* EIO replaces the errno, because ENOSPC means that the pool has no capacity. */
+	/* Always EIO, because ENOSPC would mean that the pool has no capacity. */
 	return r < 0 ? err_set(err, EIO, "cannot write the XML to standard output: %s", err_describe(-r)) : 0;
 }
 
@@ -142,7 +140,7 @@ static const struct operation operations[] = {
 	{ "release", "end", COUNT_RELEASE, false, false, PLAN_PREPARE },
 };
 
-/* Returns NULL for start, started, stopped, attach, and operations that libvirt may add. */
+/* Returns NULL for operations that do not concern us, such as start, started, stopped and attach. */
 static const struct operation *find_operation(const struct hook *hook)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(operations); i++)
@@ -151,7 +149,7 @@ static const struct operation *find_operation(const struct hook *hook)
 	return NULL;
 }
 
-/* Returns 0 if the file does not exist, with the reason in why_no_config. Fails if the file is unusable. */
+/* Returns 0 even if the file does not exist; why_no_config then has the reason. Fails if the file is invalid. */
 static int read_config(struct hook *hook, struct err *err)
 {
 	int r;
@@ -191,8 +189,8 @@ static int read_host(struct hook *hook, struct err *err)
 }
 
 /*
- * True if the domain has a lease, or if its UUID cannot be read and any domain has a lease. The XML can show no vGPU of
- * a leasing domain: a VF needs no <vgpu:device>, and a leased device can be detached.
+ * True if the domain has a lease, or if any domain has a lease and this UUID cannot be read. The XML does not decide: a
+ * VF needs no <vgpu:device>, and a leased device can be detached.
  */
 static bool is_leased(struct hook *hook)
 {
@@ -204,8 +202,8 @@ static bool is_leased(struct hook *hook)
 }
 
 /*
- * The gate: true if the domain might have a vGPU or, at a release, has a lease. A PCI hostdev can be a VF of the pool
- * or, at a start, a pGPU whose vGPUs are leased. An error in the configuration is only logged here.
+ * True if the domain might have a vGPU or, at a release, a lease. A PCI hostdev can be a VF of the pool or, at a start,
+ * a pGPU with leased vGPUs. An error in the configuration is only logged.
  */
 static int gate(struct hook *hook, enum count_op what, struct err *err)
 {
@@ -223,7 +221,7 @@ static int gate(struct hook *hook, enum count_op what, struct err *err)
 	       (what == COUNT_PREPARE && lease_any(&hook->host));
 }
 
-/* Reads only the domain's UUID, because a release depends on the leases and not on the rest of the XML. */
+/* Reads only the domain's UUID, because a release needs no more of the XML. */
 static int read_owner(struct hook *hook, struct err *err)
 {
 	if (!domxml_peek_uuid(hook->uuid, hook->xml, hook->len)) {
@@ -236,7 +234,7 @@ static int read_owner(struct hook *hook, struct err *err)
 	return 1;
 }
 
-/* Parses the domain, and keeps the hostdevs that are vGPUs. Returns 0 if there are none. */
+/* Parses the domain, and keeps the hostdevs that are vGPUs. Returns 0 if none is a vGPU. */
 static int read_hostdevs(struct hook *hook, const struct operation *operation, struct err *err)
 {
 	int r = domxml_parse(&hook->doc, hook->xml, hook->len, DOMXML_ALL_PCI | DOMXML_LARGE, err);
@@ -256,7 +254,7 @@ static int read_hostdevs(struct hook *hook, const struct operation *operation, s
 				      err);
 }
 
-/* Prints the plan, and the XML that the domain would get. noinline keeps its large variables off run()'s stack. */
+/* Prints the plan and the new XML. noinline keeps the large variables off run()'s stack. */
 __attribute__((noinline)) static int dry_plan(struct hook *hook, const struct operation *operation, struct err *err)
 {
 	autopreview struct preview preview = { 0 };
@@ -278,7 +276,7 @@ __attribute__((noinline)) static int dry_plan(struct hook *hook, const struct op
 	return r;
 }
 
-/* Prints the steps on stderr, and the XML that the domain would get on stdout. */
+/* Prints the steps on stderr, and the new XML on stdout. */
 static int dry_run(struct hook *hook, const struct operation *operation, struct err *err)
 {
 	autostore struct store store = STORE_NONE;
@@ -291,7 +289,7 @@ static int dry_run(struct hook *hook, const struct operation *operation, struct 
 	return write_out(NULL, hook->xml, hook->len, err);
 }
 
-/* A Nova instance that starts without a vGPU may have been suspended: creates its missing mdevs for Nova to attach. */
+/* Creates the missing mdevs of a Nova instance that starts without a vGPU, because Nova may resume and attach them. */
 static void resume(struct hook *hook)
 {
 	autofree char *defined = NULL;
@@ -307,7 +305,7 @@ static void resume(struct hook *hook)
 
 static int run(struct hook *hook, const struct operation *operation, struct err *err)
 {
-	/* SIZE_MAX, because libvirt holds the XML in memory anyway, and the parser has its own limit. */
+	/* No limit of our own is needed: libvirt has the XML in memory, and the parser has a limit. */
 	int r = sys_slurp(STDIN_FILENO, SIZE_MAX, &hook->xml, &hook->len);
 
 	hook->began_ms = sys_now_ms();
@@ -339,8 +337,8 @@ static void log_refusal(const struct hook *hook, const struct err *err)
 }
 
 /*
- * Writes the prefix of a refusal. For a migration or restore it names this host, because the message can be shown on
- * another host.
+ * Writes the prefix of a refusal. Names this host for a migration or restore, because another host may show the
+ * message.
  */
 static void name_refused(char prefix[PREFIX_SIZE], const struct hook *hook, const struct operation *operation)
 {
@@ -391,7 +389,7 @@ static int serve(int argc, char **argv)
 	operation = find_operation(&hook);
 	can_fail = hook.dry_run || (operation && operation->may_refuse);
 	mem_exit_status(can_fail ? EXIT_REFUSED : EXIT_SUCCESS);
-	/* Recorded for every call, because nothing else shows that libvirt calls the hook. */
+	/* Record every call, so that 'vgpu-lease check' knows that libvirt calls the hook. */
 	if (!hook.dry_run)
 		store_note_call(hook.args.root);
 	if (!operation && !hook.dry_run)
@@ -422,7 +420,7 @@ int main(int argc, char **argv)
 	int status = serve(argc, argv);
 
 	/*
-	 * exit() would run the destructors of libxml2 and its libraries, and make a start with a vGPU a tenth slower.
+	 * exit() would run the destructors of libxml2 and its libraries, which make a start with a vGPU a tenth slower.
 	 * _exit() is safe because nothing is buffered. LeakSanitizer needs exit().
 	 */
 #ifdef __SANITIZE_ADDRESS__

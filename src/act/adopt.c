@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Leases what running domains have: what other software plugged in, and what has lost its lease. */
+/* Leases vGPUs that running domains have without a lease: hot-plugged vGPUs, and vGPUs that have lost their lease. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "look/resolve.h"
 #include "state/history.h"
 
-/* Fills in a plain VF, which the inventory never lists as a device. */
+/* Fills in a plain VF, because the inventory lists plain VFs only as parents. */
 static bool plain_vf(struct inv_device *device, const struct inventory *inv, const char *id)
 {
 	struct inv_parent *vf = inventory_parent(inv, id);
@@ -59,7 +59,7 @@ int adopt_device(const struct adoption *adoption, const struct inv_device *devic
 			       there->name);
 	if (there && there->state == LEASE_ACTIVE)
 		return 0;
-	/* A device that we created in this boot and have not removed counts as created, even without its lease. */
+	/* If the lease was lost, the history tells whether we created the device since the last boot. */
 	facts.created = there ? there->origin == LEASE_CREATED
 			      : affinity_get(store, device->vgpu.id, &affinity) && affinity.made_this_boot;
 	lease.origin = owner_origin(owner_of(&facts));
@@ -91,7 +91,6 @@ int lifecycle_reconnect(const struct lifecycle *lifecycle, struct err *err)
 	if (inventory_read(&inv, lifecycle->host, &query, err) < 0 ||
 	    store_lock(&store, sys_left_ms(deadline), err) < 0)
 		return -err->code;
-	/* After an error with one vGPU, continue with the other vGPUs. */
 	for (size_t i = 0; i < lifecycle->request->nvgpus; i++) {
 		const char *id = lifecycle->request->vgpus[i].id;
 		struct inv_device device;
@@ -117,7 +116,7 @@ static void add_note(struct gc *c, const struct running_domain *domain, const ch
 	text_copy(note->why, sizeof(note->why), why);
 }
 
-/* Adopts under the store's lock. If the lease has changed since it was judged, does nothing. */
+/* Adopts the device under the store's lock. Does nothing if the lease differs from `judged`. */
 static int adopt(const struct gc *c, const struct request *request, const struct inv_device *device,
 		 const struct lease *judged, struct err *err)
 {
@@ -127,7 +126,7 @@ static int adopt(const struct gc *c, const struct request *request, const struct
 	struct lease now;
 	int r;
 
-	/* A driver can be slow or hang, so it is asked before the lock is taken. A plain VF always exists. */
+	/* Ask the driver before taking the lock, because the driver can be slow or hang. A plain VF always exists. */
 	if (device->vgpu.framework == FW_VARIANT && kernel_exists(c->store->host, &vgpu) != 1)
 		return 0;
 	r = store_lock(c->store, c->policy->lock_timeout_s * 1000, err);
@@ -158,12 +157,12 @@ static int judge_attached(struct gc *c, const struct running_domain *domain, con
 	char why[REASON_SIZE];
 	int r = 0;
 
-	/* In this usual case the verdict is ATTACHED_LEAVE, so gather no facts. */
+	/* The usual case: the domain has an active lease. */
 	if (lease && lease->state == LEASE_ACTIVE && strcmp(lease->domain, domain->uuid) == 0)
 		return 0;
 	facts.at_work = lease && lease_at_work(c->store, lease);
 	facts.exists = adopt_find(&device, &c->looked, req->id);
-	/* A PCI device that is not a vGPU and has no lease is not ours. */
+	/* Ignore PCI devices that are not vGPUs. */
 	if (req->kind == REQUEST_PCI && !facts.exists && !lease)
 		return 0;
 	facts.open = vfio_users_open(c->users, c->store->host, req->id, NULL, &ignored);
@@ -171,7 +170,7 @@ static int judge_attached(struct gc *c, const struct running_domain *domain, con
 	if (fate == ATTACHED_LEASE)
 		r = adopt(c, domain->request, &device, lease, err);
 	/*
-	 * If this lease cannot be written (/run is full), continue with the next vGPU. A lock that stays held ends the
+	 * If the lease cannot be written, continue with the next vGPU. If the lock stays held (-ETIMEDOUT), end the
 	 * pass.
 	 */
 	if (r < 0 && r != -ETIMEDOUT) {
@@ -183,7 +182,7 @@ static int judge_attached(struct gc *c, const struct running_domain *domain, con
 	return r;
 }
 
-/* Reports a suspended guest that was started without a resume, and therefore without its vGPUs. */
+/* Reports the vGPUs that a suspend detached from the domain and no resume has attached. */
 static void report_taken(struct gc *c, const struct running_domain *domain)
 {
 	char why[REASON_SIZE];

@@ -17,7 +17,7 @@
 #include "state/history.h"
 #include "look/looked.h"
 
-enum { TURN_MS = 2000, MOST_TIMES = 4 }; /* MOST_TIMES: limit of apply_has_time(), in lock_timeouts */
+enum { TURN_MS = 2000, MOST_TIMES = 4 }; /* apply_has_time() is true for at most MOST_TIMES lock_timeouts */
 
 void apply_start(struct apply *apply, struct store *store, const struct policy *policy, const struct request *request,
 		 const char *op)
@@ -60,7 +60,7 @@ int apply_lock(struct apply *apply, struct err *err)
 	return r;
 }
 
-/* The deadline of the whole operation, including an undo and the locks for recording the outcome. */
+/* Returns the deadline of the whole run, including an undo. */
 static int64_t last_ms(const struct apply *apply)
 {
 	return apply->wait_by_ms + policy_create_ms(apply->policy);
@@ -112,7 +112,7 @@ void apply_end(struct apply *apply)
 	apply->done = NULL;
 }
 
-/* Takes the work locks of the steps that no earlier round has done. */
+/* Takes the work locks of all steps, except those that an earlier round has finished. */
 static int begin_work(struct apply *apply, const struct step *steps, size_t n, struct err *err)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -121,7 +121,7 @@ static int begin_work(struct apply *apply, const struct step *steps, size_t n, s
 
 		if (*done->now.vgpu.id && steps[i].kind != STEP_CREATE)
 			continue;
-		/* The step creates the device again, because the device of an earlier round has gone. */
+		/* The device of an earlier round is gone, so the step creates the device again. */
 		forget_done(done);
 		work = store_lock_vgpu(apply->store, steps[i].vgpu.id, err);
 		if (work >= 0) {
@@ -149,10 +149,10 @@ static int lease_step(struct apply *apply, const struct step *step, struct appli
 		return r;
 	done->now = lease_of(apply, step, step->kind == STEP_CREATE ? LEASE_CREATING : LEASE_ACTIVE);
 	done->kept = step->kind == STEP_KEEP;
-	/* The domain's own device keeps its origin. A reservation creates no device, so its device is adopted. */
+	/* The domain's own device keeps its origin. The device of a reservation is adopted. */
 	if (r == 1 && there.state != LEASE_RESERVED && done->kept) {
 		done->now.origin = there.origin;
-		/* The creation took too long but has ended, so the device may be incomplete. */
+		/* An earlier creation has taken too long, so the device may be incomplete. */
 		if (there.state == LEASE_CREATING)
 			done->now.state = LEASE_CREATING;
 	}
@@ -169,8 +169,8 @@ int apply_lease(struct apply *apply, const struct step *steps, size_t n, struct 
 }
 
 /*
- * The domain's own device may await its release, as in a restore right after a save. Delays the release until the
- * prepare takes the device over. Returns 1 if the device is gone and its lease can be replaced, otherwise 0.
+ * Delays a pending release of the domain's own device, as in a restore right after a save, so that the prepare can take
+ * over the device. Returns 1 if the device is gone, so that its lease can be replaced, or 0.
  */
 static int hold_back(const struct apply *apply, const struct step *step, struct lease *lease, struct err *err)
 {
@@ -181,7 +181,7 @@ static int hold_back(const struct apply *apply, const struct step *step, struct 
 		err_in(err, "vGPU %s", lease->vgpu.id);
 		return err_recode(err, EAGAIN);
 	}
-	/* A write that was in progress during the look may have created the device. */
+	/* A write that was in progress during the survey may have created the device. */
 	if (gone && kernel_exists(apply->store->host, &lease->vgpu) != 0)
 		return err_set(err, EAGAIN, "vGPU %s: created by another process in the meantime", lease->vgpu.id);
 	if (gone || lease->state == LEASE_CREATING)
@@ -214,7 +214,7 @@ int apply_reserve(struct apply *apply, const struct step *steps, size_t n, struc
 	return 0;
 }
 
-/* Waits for the pGPU's lock: TURN_MS, or, if no other pGPU has capacity, until its driver hangs or the time is over. */
+/* Waits TURN_MS for the pGPU's lock. A patient run waits on until the driver hangs or the run has no time left. */
 static int wait_turn(struct apply *apply, const struct step *step, struct err *err)
 {
 	const char *pgpu = step->vgpu.pgpu;
@@ -228,7 +228,7 @@ static int wait_turn(struct apply *apply, const struct step *step, struct err *e
 		int64_t by_ms = sooner(sys_now_ms() + TURN_MS, apply->wait_by_ms);
 
 		apply->lock = store_lock_pgpu(apply->store, pgpu, sys_left_ms(by_ms), err);
-		/* Not asked before the wait: who has just taken the lock has not yet recorded when. */
+		/* Ask after the wait, because a process records the time only after it has taken the lock. */
 		hung = apply->lock == -ETIMEDOUT &&
 		       store_lock_hung(apply->store, pgpu, policy_create_ms(apply->policy), &(struct err){ 0 }) < 0;
 	} while (apply->lock == -ETIMEDOUT && !hung && apply->patient && apply_has_time(apply));
@@ -239,7 +239,9 @@ static int wait_turn(struct apply *apply, const struct step *step, struct err *e
 	return err_recode(err, hung || apply->patient || !apply_has_time(apply) ? EBUSY : EINPROGRESS);
 }
 
-/* Is the lease still this run's? If libvirtd was killed, another start or a release may have changed the lease. */
+/*
+ * Is the lease as this run wrote it? After a crash of libvirtd, another start or a release may have changed the lease.
+ */
 static int still_ours(const struct apply *apply, const struct applied *done, struct lease *lease, struct err *err)
 {
 	int r = lease_get(apply->store, done->now.vgpu.id, lease, err);
@@ -247,9 +249,7 @@ static int still_ours(const struct apply *apply, const struct applied *done, str
 	return r < 0 ? r : r == 1 && lease_same(lease, &done->now);
 }
 
-/*
- * A device that we created is for the guest, unless it had an mdevctl definition: it then belongs to a manager's pool.
- */
+/* Was the device made for a guest? A created device with an mdevctl definition belongs to another manager's pool. */
 static bool is_for_guest(const struct apply *apply, const struct vgpu_ref *vgpu, bool made)
 {
 	int64_t window_ms = (int64_t)apply->policy->start_grace_s * 1000;
@@ -271,12 +271,12 @@ static int settle(struct apply *apply, const struct step *step, struct applied *
 		r = err_set(err, ESTALE, "the domain was released while its vGPU was being created");
 	if (r == 1) {
 		lease.state = LEASE_ACTIVE;
-		/* Until now the origin was `created`, so that an undo removes the device in any case. */
+		/* The origin was `created` until now, so that an undo would remove the device. */
 		if (made || lease.origin == LEASE_CREATED)
 			lease.origin = owner_origin(step->owner);
 		r = lease_put(apply->store, &lease, err);
 	}
-	/* Write the history before others can release the vGPU, because a release resets the history. */
+	/* Write the history under the lock, because a later release must be able to reset the history. */
 	if (r == 0) {
 		affinity_put(apply->store, &lease, is_for_guest(apply, &lease.vgpu, made));
 		seen_forget(apply->store, step->vgpu.id);
@@ -285,13 +285,13 @@ static int settle(struct apply *apply, const struct step *step, struct applied *
 	if (r < 0)
 		return r;
 	done->now = lease;
-	/* apply_end() hands over the work lock, because a later round or an undo may need it. */
+	/* With apply->work, keep the work lock for apply_end(). */
 	if (!apply->work)
 		end_work(done);
 	return 0;
 }
 
-/* A child that still writes keeps the work lock. After the child ends, a pass or a start releases the lease. */
+/* Leaves the work lock to the child that still writes. After its end, a pass or a start releases the lease. */
 static void leave_hanging(struct applied *done)
 {
 	if (done->work >= 0)
@@ -300,8 +300,8 @@ static void leave_hanging(struct applied *done)
 }
 
 /*
- * Drops the lease if it is a reservation, or with `drops` even if it is `creating`: this run holds the work lock, so no
- * other process creates the device. Marks any other lease `releasing` and returns 1, because its device may exist.
+ * Drops a reservation or, with `drops`, any lease: no process creates the device, because this run holds the work lock.
+ * Marks other leases `releasing` and returns 1, because the device may exist.
  */
 static int undo_lease(const struct apply *apply, const struct applied *done, bool drops, struct err *err)
 {
@@ -312,13 +312,13 @@ static int undo_lease(const struct apply *apply, const struct applied *done, boo
 	if (r < 0)
 		return r;
 	r = still_ours(apply, done, &lease, err);
-	/* If the lease was removed, write it again: a device that this run made must not stay without a lease. */
+	/* Write a missing lease again, because a device that this run made must not stay without a lease. */
 	if (r == 0 && done->made && lease_get(apply->store, id, &lease, err) == 0) {
 		lease = done->now;
 		r = 1;
 	}
 	if (r == 1 && (drops || lease.state == LEASE_RESERVED)) {
-		/* The history is of an earlier device with this ID, which is gone. */
+		/* The recorded history is that of an earlier device with this ID. */
 		if (lease.state == LEASE_CREATING)
 			affinity_gone(apply->store, id);
 		r = lease_drop(apply->store, id, err);
@@ -333,8 +333,8 @@ static int undo_lease(const struct apply *apply, const struct applied *done, boo
 }
 
 /*
- * Gives up one lease, and removes the device if this run made it. If the removal fails, the lease stays, because no
- * device may stay without a lease.
+ * Gives up one lease, and removes a device that this run made. If the removal fails, keeps the lease, because a device
+ * that we made must have a lease.
  */
 static int undo(struct apply *apply, struct applied *done, bool drops, struct err *err)
 {
@@ -361,7 +361,7 @@ static int undo_step(struct apply *apply, struct applied *done, struct err *why)
 	return err_recode(why, ETIMEDOUT);
 }
 
-/* Gives up the failed step and those after it. Keeps a device that an earlier round made, so that an undo finds it. */
+/* Gives up the failed step and all later steps. Keeps devices of an earlier round, so that apply_undo() finds them. */
 static void drop_rest(struct apply *apply, const struct step *steps, size_t n, size_t i)
 {
 	for (; i < n; i++) {
@@ -390,7 +390,7 @@ int apply_step(struct apply *apply, const struct step *steps, size_t n, size_t i
 	stays = r == -ETIMEDOUT;
 	if (r == 0)
 		r = settle(apply, step, done, err);
-	/* Only undo a step that creates: a device that this round keeps may have been made in an earlier round. */
+	/* Undo only a step that creates, because a kept device may be from an earlier round. */
 	if (r < 0 && made && done->made && undo_step(apply, done, err) < 0) {
 		stays = true;
 		r = -err->code;

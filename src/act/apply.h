@@ -13,45 +13,44 @@
 #include "decide/plan.h"
 #include "state/store.h"
 
-/* What this run has done for one vGPU of the request. */
+/* What one run has done for one vGPU of the request. */
 struct applied {
-	struct lease now; /* the lease as this run wrote it; since_ms 0: not written yet; no ID: nothing was done */
+	struct lease now; /* the lease that was written; since_ms 0: not written yet; no ID: nothing was done */
 	int work;         /* the vGPU's work lock; -1: not held */
-	bool kept;        /* the domain had the device before: an undo leaves its lease */
-	bool made;        /* this run created the device: an undo removes it, even if a release would keep it */
+	bool kept;        /* the domain had the device before the run: an undo leaves the lease */
+	bool made;        /* the run created the device: an undo removes the device */
 };
 
-/* Work locks that outlast the run that took them. */
+/* Work locks that are held after apply_end(). */
 struct work_locks {
 	struct applied *list;
 	size_t n;
 };
 
-/* Ends the lock of `id`, or (NULL) all locks. */
+/* Releases the lock of `id`; NULL: all locks. */
 void work_locks_end(struct work_locks *locks, const char *id);
 
 struct apply {
 	struct store *store;
 	const struct policy *policy;
 	const struct request *request;
-	struct applied *done;    /* one for each of the request's vGPUs, for apply_undo() */
+	struct applied *done;    /* one for each vGPU of the request */
 	int lock;                /* the lock of the current step's pGPU; negative: not held */
-	struct work_locks *work; /* apply_end() replaces it with this run's work locks; NULL: each ends with its step */
+	struct work_locks *work; /* receives the work locks from apply_end(); NULL: each lock ends with its step */
 	const char *op;          /* for the log: "prepare" */
 	int64_t begun_ms;
-	bool patient;       /* no other pGPU has capacity, so a busy one is waited for */
-	int64_t wait_by_ms; /* the end of all waits for locks and open devices; the last creation may begin then */
+	bool patient;       /* wait for a busy pGPU, because no other pGPU has capacity */
+	int64_t wait_by_ms; /* when all waits for locks and open devices end; a creation may still begin then */
 };
 
-/* Starts the policy's times: lock_timeout for all waits together, followed by create_timeout. */
+/* Begins a run: all waits together may take lock_timeout, and the last creation create_timeout more. */
 void apply_start(struct apply *apply, struct store *store, const struct policy *policy, const struct request *request,
 		 const char *op);
 void apply_end(struct apply *apply);
 
 /*
- * Is there time left to wait for other processes? After lock_timeout, the time starts again at the last change of
- * another domain's lease, so a queue that moves refuses no domain. The whole wait lasts at most four times
- * lock_timeout.
+ * Is there time left to wait for other processes? lock_timeout counts from the last change of another domain's lease,
+ * so that starts in a moving queue are not refused. The whole wait takes at most four times lock_timeout.
  */
 bool apply_has_time(struct apply *apply);
 
@@ -66,18 +65,18 @@ int apply_lock(struct apply *apply, struct err *err);
 int apply_lease(struct apply *apply, const struct step *steps, size_t n, struct err *err);
 
 /*
- * Like apply_lease(), for a domain that migrates to this host or is restored: the leases are `reserved` for
- * `reserve_ttl`, and sysfs is not written. A pending release of the domain's own vGPU is put off for that time.
+ * Reserves the vGPUs of all steps for `reserve_ttl`, for a domain that migrates to this host or is restored. Delays a
+ * pending release of the domain's own vGPU for `reserve_ttl`. The caller holds the store's lock.
  * -EAGAIN: another process holds the work lock of the domain's own vGPU, or has created this vGPU.
  */
 int apply_reserve(struct apply *apply, const struct step *steps, size_t n, struct err *err);
 
 /*
- * Carries out step `i`. Writes `params` to vgpu_params ("": none). A failed step removes what it has created, and drops
- * its lease and those of all later steps, which the next plan leases again. Returns:
+ * Carries out step `i`. Writes `params` to vgpu_params ("": none). After a failure, removes the device that the step
+ * created, and drops the leases of this and all later steps. Returns:
  *   0: the device is complete and its lease active
  *   -EAGAIN: the host is not as the plan assumed; plan again
- *   -EINPROGRESS: the pGPU is busy with another vGPU; try the others first
+ *   -EINPROGRESS: the pGPU is busy with another vGPU; try other pGPUs first
  *   -ETIMEDOUT: the creation hangs, or its device cannot be removed; give up (a later pass or start releases the lease)
  *   -ECANCELED: no time is left
  *   -ESTALE: the domain was released or started again during the step
@@ -86,8 +85,8 @@ int apply_reserve(struct apply *apply, const struct step *steps, size_t n, struc
 int apply_step(struct apply *apply, const struct step *steps, size_t n, size_t i, const char *params, struct err *err);
 
 /*
- * For a step whose lease cannot be written: waits until no process removes the device or has it open, and until the
- * device is complete. Changes nothing. -EAGAIN: the device does not exist.
+ * For a step whose lease cannot be written: waits until the device is complete, and no process has the device open or
+ * removes it. Changes nothing. -EAGAIN: the device does not exist.
  */
 int apply_present(struct apply *apply, const struct step *step, struct err *err);
 

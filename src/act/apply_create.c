@@ -18,20 +18,20 @@ static int no_answer(struct err *err)
 	return err_set(err, EBUSY, "its driver does not answer reads of sysfs; see dmesg");
 }
 
-/* A step's creation, or the completion of its existing vGPU. */
+/* What creates a step's vGPU, or completes an existing vGPU. */
 struct creation {
 	const struct apply *apply;
 	const struct host *host;
 	const struct step *step;
-	const struct vgpu_ref *vgpu; /* the step's */
-	int work;                    /* the vGPU's work lock */
-	int64_t end;                 /* the deadline of the kernel and its driver */
-	const char *params;          /* for vgpu_params; "": none; NULL: set neither them nor the attributes */
+	const struct vgpu_ref *vgpu;
+	int work;           /* the vGPU's work lock */
+	int64_t end;        /* the deadline of the kernel and its driver */
+	const char *params; /* for vgpu_params; "": none; NULL: set no parameters and no attributes */
 	struct mdev_attr *attrs;
 	size_t nattrs;
 };
 
-/* One child counts and writes, because a child costs as much as a hundred reads. */
+/* Counts the free instances and creates in one child, because a child costs as much as a hundred reads. */
 static int create_device(void *arg, struct err *err)
 {
 	const struct creation *creation = arg;
@@ -42,7 +42,7 @@ static int create_device(void *arg, struct err *err)
 	if (r < 0)
 		return r == -ETIMEDOUT ? no_answer(err) : r;
 	r = kernel_create(creation->host, creation->vgpu, err);
-	/* This ETIMEDOUT is the driver's own error, not a hang. */
+	/* ETIMEDOUT would mean a hang, but this ETIMEDOUT is an error of the driver. */
 	return r == -ETIMEDOUT ? err_recode(err, EIO) : r;
 }
 
@@ -59,7 +59,7 @@ static int set_params(void *arg, struct err *err)
 	return r == -ETIMEDOUT ? err_recode(err, EIO) : r;
 }
 
-/* The time until `end`, but at least enough for a driver that answers at once. */
+/* Returns the time until `end`, but at least LEAST_MS, which is enough for a driver that answers at once. */
 static int left_ms(const struct creation *creation)
 {
 	int left = sys_left_ms(creation->end);
@@ -67,7 +67,7 @@ static int left_ms(const struct creation *creation)
 	return left > LEAST_MS ? left : LEAST_MS;
 }
 
-/* Runs `write` in a child, which keeps the locks while it hangs. */
+/* Runs `write` in a child. A child that hangs keeps the locks. */
 static int run_child(struct creation *creation, int (*write)(void *, struct err *), int answer_ms, struct err *err)
 {
 	const int locks[] = { creation->apply->lock, creation->work };
@@ -76,7 +76,7 @@ static int run_child(struct creation *creation, int (*write)(void *, struct err 
 }
 
 /*
- * Checks a creation whose child was killed. The write has ended and we hold the locks, so an existing device is ours.
+ * Checks whether a killed child has created the device. We hold the locks, so no other process can have created it.
  * -ETIMEDOUT: the driver does not answer, and the device may still appear.
  */
 static int look_again(const struct creation *creation, struct err *err)
@@ -94,8 +94,8 @@ static int write_create(struct creation *creation, struct err *err)
 
 	if (r == -EHOSTDOWN) {
 		/*
-		 * The child ends after its read and does not write, so it needs no locks. The work lock ends with the
-		 * lease.
+		 * The child hangs in a read, and ends without a write, so the pGPU's lock can be released. The work
+		 * lock ends with the lease.
 		 */
 		store_unlock_pgpu(creation->apply->lock);
 		return no_answer(err);
@@ -107,13 +107,14 @@ static int write_create(struct creation *creation, struct err *err)
 			creation->vgpu->parent, creation->vgpu->type, creation->apply->policy->create_timeout_s);
 	if (r == -EINTR)
 		r = look_again(creation, err);
-	/* EAGAIN from the driver (a deferred probe) fails this candidate. An EAGAIN of ours would mean: plan again. */
+	/*
+	 * EAGAIN would mean to plan again, but EAGAIN from the driver (a deferred probe) means that this candidate
+	 * failed.
+	 */
 	return r == -EAGAIN ? err_recode(err, EBUSY) : r;
 }
 
-/*
- * Reads the attributes that mdevctl would set: those in the UUID's definition, if the definition has the vGPU's type.
- */
+/* Reads the attributes of the UUID's mdevctl definition, if the definition has the vGPU's type. */
 static int read_attrs(struct creation *creation, struct err *err)
 {
 	struct definition definition;
@@ -124,7 +125,7 @@ static int read_attrs(struct creation *creation, struct err *err)
 	return mdevctl_attrs(&creation->attrs, &creation->nattrs, creation->host, &definition, err);
 }
 
-/* Sets the attributes and the parameters in a child, because this write can hang too. */
+/* Sets the attributes and the parameters in a child, because these writes can hang. */
 static int write_params(struct creation *creation, struct err *err)
 {
 	int r = *creation->params || creation->nattrs ? run_child(creation, set_params, 0, err) : 0;
@@ -137,8 +138,8 @@ static int write_params(struct creation *creation, struct err *err)
 }
 
 /*
- * Waits until the vGPU is complete, then sets the attributes of its mdevctl definition and the parameters. For an
- * adopted vGPU, sets only the parameters, and returns an error only if this write hangs; other failures are logged.
+ * Waits until the vGPU is complete, then sets the attributes of its mdevctl definition and the parameters. An adopted
+ * vGPU gets only the parameters; a failure is logged, and only a hang is an error.
  */
 static int complete(struct creation *creation, struct err *err)
 {
@@ -170,17 +171,17 @@ static int create(struct creation *creation, struct applied *done, struct err *e
 	if (write_create(creation, err) < 0)
 		return -err->code;
 	done->made = true;
-	/* Not ETIMEDOUT: apply_step() first tries to remove the device, and returns ETIMEDOUT if that fails. */
+	/* With EIO, apply_step() removes the device. ETIMEDOUT would leave the device. */
 	return complete(creation, err) < 0 ? err_recode(err, EIO) : 0;
 }
 
-/* Waits until the domain's previous QEMU, which may be exiting, has closed its device. */
+/* Waits until the domain's previous QEMU has closed the device. */
 static int wait_closed(const struct apply *apply, const struct step *step, struct err *err)
 {
 	int64_t end = sooner(sys_now_ms() + (int64_t)apply->policy->release_timeout_s * 1000, apply->wait_by_ms);
 	char holder[128];
 
-	/* If it is unknown whether the device is open, continue: VFIO refuses a second opener. */
+	/* Continue if it is unknown whether the device is open, because VFIO refuses a second opener. */
 	if (release_wait_closed(apply->store->host, step->vgpu.id, end, end + LOOK_MS, err) != -EBUSY)
 		return 0;
 	text_copy(holder, sizeof(holder), err->text + err->cause);
@@ -192,7 +193,7 @@ int create_ensure(const struct apply *apply, const struct step *step, struct app
 {
 	const struct host *host = apply->store->host;
 	struct creation creation = { apply, host, step, &step->vgpu, done->work, .params = params };
-	/* A plain VF always exists, and only its lease makes it a vGPU, so the kernel is not asked. */
+	/* kernel_exists() returns 0 for a plain VF, which always exists. */
 	int exists = step->vgpu.framework == FW_VF ? step->kind != STEP_CREATE : kernel_exists(host, &step->vgpu);
 	bool unfinished = done->kept && done->now.state == LEASE_CREATING;
 	int r;
@@ -222,8 +223,8 @@ int apply_present(struct apply *apply, const struct step *step, struct err *err)
 	struct applied none = { .work = -1 };
 
 	/*
-	 * A release removes the device once it is closed. Without a lease, nothing stops the release, so wait for its
-	 * end.
+	 * A pending release removes the device once it is closed. Without a lease, the release cannot be stopped, so
+	 * wait for its end.
 	 */
 	if (step->kind == STEP_KEEP && wait_closed(apply, step, err) < 0)
 		return -err->code;
@@ -232,6 +233,6 @@ int apply_present(struct apply *apply, const struct step *step, struct err *err)
 			return -err->code;
 		sys_sleep_ms(WAIT_STEP_MS);
 	}
-	/* Without a lease, only a plain VF has STEP_CREATE (needs_lease()), and a plain VF is not created. */
+	/* A STEP_CREATE here is a plain VF (needs_lease()), which exists already. */
 	return step->kind == STEP_CREATE ? 0 : create_ensure(apply, step, &none, NULL, err);
 }

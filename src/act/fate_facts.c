@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The facts on which the fate of a vGPU depends, and what a plan may therefore remove. */
+/* Collects the facts on which the fate of a vGPU depends, and marks what a plan may remove. */
 #include "act/fate_facts.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "look/world.h"
 #include "sys/log.h"
 
-/* 1: open; 0: not open; negative: not known. `why` explains 1 and negative. */
+/* 1: open; 0: not open; negative: unknown. `why` has the reason for 1 and negative. */
 static int is_open(const struct fate_look *look, const char *id, char why[REASON_SIZE])
 {
 	struct err err;
@@ -25,8 +25,8 @@ static int is_open(const struct fate_look *look, const char *id, char why[REASON
 }
 
 /*
- * Do libvirt's files show that the running domain has the device or can resume it? True also if this is unknown. A
- * suspend record spells UUIDs as usual, but not VF addresses, so for a VF the suspend record of any domain counts.
+ * Do libvirt's files show that the running domain has the device, or can resume it? True if unknown. For a VF, any
+ * suspend record counts, because suspend records spell VF addresses differently.
  */
 static bool files_have(const struct libvirt_files *disk, const struct lease *lease)
 {
@@ -71,14 +71,14 @@ void fate_lease(struct fate *fate, const struct fate_look *look, const struct le
 				     .unseen = unseen,
 				     .exists = exists };
 
-	/* A plain VF always exists, whether a guest uses it or not. */
+	/* A plain VF always exists. */
 	if (vgpu->framework == FW_VF)
 		facts.exists = PRESENT;
 	if (lease->state == LEASE_CREATING || lease->state == LEASE_ACTIVE) {
 		add_domain(&facts, look);
 		facts.at_work = !facts.has && lease_at_work(look->store, lease);
 	}
-	/* An open device does not matter for a reservation, or while the handler sees its domain run. */
+	/* Skip the search of open files for a reservation, and for a lease whose running domain has the device. */
 	if (lease->state != LEASE_RESERVED && facts.exists && !(facts.has && look->running) &&
 	    is_open(look, vgpu->id, open))
 		facts.open = open;
@@ -98,7 +98,7 @@ bool fate_is_novas(const struct fate_look *look, const struct vgpu_ref *vgpu)
 	if (!parent)
 		return false;
 	facts.nova = pool_names(config, parent->card, vgpu->parent);
-	/* A section without addresses and matches claims the remaining cards of its type's driver. */
+	/* A section without addresses and matches claims all remaining cards of the type's driver. */
 	for (size_t i = 0; i < config->nsections; i++)
 		facts.nova |= config_takes_rest(&config->sections[i]) &&
 			      type_has_driver_of(config->sections[i].type, vgpu->type);
@@ -119,7 +119,7 @@ const char *fate_named(const struct fate_look *look, const char *id, const char 
 	return domain || unread ? why : NULL;
 }
 
-/* Finds the device's mdevctl definition, which its removal would remove too, and whether mdevctl keeps the device. */
+/* Is the device defined, so that its removal would also remove the definition? `why`: why mdevctl keeps the device. */
 static void add_definition(struct orphan_facts *facts, const struct fate_look *look, const struct vgpu_ref *vgpu,
 			   char why[REASON_SIZE])
 {
@@ -137,7 +137,7 @@ static void add_definition(struct orphan_facts *facts, const struct fate_look *l
 		facts->kept = why;
 }
 
-/* Adds the facts that matter only if nothing else keeps the device or definition. */
+/* Adds the facts that matter only if no other fact keeps the device or definition. */
 static void add_age(struct orphan_facts *facts, const struct fate_look *look, const char *id, const struct seen *seen,
 		    char saved[REASON_SIZE])
 {
@@ -145,7 +145,7 @@ static void add_age(struct orphan_facts *facts, const struct fate_look *look, co
 	if ((facts->for_guest || look->unused || look->whole) &&
 	    libvirt_files_saved(look->disk, look->store->host, id, saved))
 		facts->named = saved;
-	/* Record the idle time, which may begin now, even for a device that was not made for a guest. */
+	/* seen_since() also records when the idle time began, so call it for every device. */
 	facts->idle_ms = seen_since(look->store, id, seen, look->note);
 }
 
@@ -177,7 +177,7 @@ void fate_device(struct fate *fate, const struct fate_look *look, const struct i
 
 void fate_definition(struct fate *fate, const struct fate_look *look, const struct definition *definition)
 {
-	/* No device has this inode number, so a device that is created from the definition counts as newly seen. */
+	/* No device has the inode number 1, so a device created from the definition counts as newly seen. */
 	const struct seen seen = { .node = 1 };
 	struct orphan_facts facts = { .policy = look->policy,
 				      .alone = true,
@@ -189,7 +189,7 @@ void fate_definition(struct fate *fate, const struct fate_look *look, const stru
 	facts.named = fate_named(look, definition->uuid, NULL, name);
 	if (!facts.named)
 		add_age(&facts, look, definition->uuid, &seen, name);
-	/* The recorded idle time may be that of an earlier definition with this UUID. */
+	/* The recorded time may be of an earlier definition with this UUID. */
 	if (definition->created_ms > facts.idle_ms)
 		facts.idle_ms = definition->created_ms;
 	facts.now_ms = sys_now_ms();
@@ -230,11 +230,11 @@ void fate_mark(struct world *w)
 		if (w->config && !is_stuck(w, device->vgpu.id) && !lease_find(&w->leases, device->vgpu.id))
 			fate_device(&fate, &look, device);
 		facts->reclaimable = fate.goes;
-		/* 'retype' keeps a VF that any domain names, even the domain that requests it now. */
+		/* 'vgpu-lease retype' keeps a VF that any domain names, even the requesting domain. */
 		facts->removable = fate.free && !libvirt_files_names(w->disk, device->vgpu.id, NULL);
 		facts->preset = facts->removable && !affinity_is_for_guest(w->store, device->vgpu.id);
 	}
-	/* Even a lease without a device uses capacity until it is dropped, whatever its framework. */
+	/* A lease without a device also uses capacity until the lease is dropped. */
 	for (EACH(struct lease *, lease, w->leases.list, w->leases.n)) {
 		struct fate fate = { 0 };
 

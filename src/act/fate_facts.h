@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Decides the fate (fate.h) of a lease, device or definition from what was read of the host (struct fate_look). */
+/* Decides the fate (fate.h) of a lease, device or definition from the facts in struct fate_look. */
 #pragma once
 
 #include "config/config.h"
@@ -20,11 +20,11 @@ struct fate_look {
 	const struct inventory *inv;
 	const struct vfio_users *users;
 	struct libvirt_files *disk;
-	int64_t looked_ms;  /* CLOCK_MONOTONIC, in ms, before the facts above were read */
-	const char *asking; /* the requesting domain: that its own XML names a variant VF keeps no VF; NULL: none */
+	int64_t looked_ms;  /* CLOCK_MONOTONIC; the facts above were read later */
+	const char *asking; /* the requesting domain, whose own XML keeps no variant VF; NULL: none */
 	bool note;          /* record signs of use, and when a device was first seen free */
 	bool unused;        /* devices that were not made for a guest may also go */
-	bool whole;         /* also find out whether a device is free if `reclaim` or its origin already keeps it */
+	bool whole;         /* find out whether a device is free, even if `reclaim` or its origin keeps the device */
 	const struct running *running;  /* the running domains with their devices; NULL: only `disk` is searched */
 	const struct lease_marks *seen; /* leases whose domain had the device at the last look; NULL: none */
 };
@@ -36,8 +36,8 @@ void fate_lease(struct fate *fate, const struct fate_look *look, const struct le
 void fate_device(struct fate *fate, const struct fate_look *look, const struct inv_device *device);
 
 /*
- * The fate of one of Nova's mdevctl definitions that has no device. Nova counts it as a device, and does not start if
- * the pGPU has no capacity for it. Needs a configuration.
+ * The fate of a definition of Nova's without a device. Nova counts the definition as a device, and does not start if
+ * the pGPU has no capacity for that device. Needs a configuration.
  */
 void fate_definition(struct fate *fate, const struct fate_look *look, const struct definition *definition);
 
@@ -45,15 +45,14 @@ void fate_definition(struct fate *fate, const struct fate_look *look, const stru
 bool fate_is_novas(const struct fate_look *look, const struct vgpu_ref *vgpu);
 
 /*
- * Does the XML of a domain other than `but` (NULL: of any) name `id`? Returns NULL if not, else `why`: which domain, or
- * why that is not known. With look->note, being named restarts the idle time of `id`: Nova redefines a domain at its
- * start, and for a moment no XML names the vGPU.
+ * Does the XML of a domain other than `but` name `id`? Returns NULL if not, else `why`: the domain, or why the domain
+ * is unknown. With look->note, restarts the idle time of a named `id`, because for a moment during Nova's redefinition
+ * of a domain no XML names the vGPU.
  */
 const char *fate_named(const struct fate_look *look, const char *id, const char *but, char why[REASON_SIZE]);
 
 /*
- * Marks in a wide `world` what can be removed to make capacity: orphans, and leased devices whose domain is gone or
- * whose release is pending. For the text of a refusal, also marks what 'retype' could remove: it ignores reclaim and
- * reclaim_grace. Under the store's lock, records when each orphan was first seen free.
+ * Marks in a wide `world` the devices and leases that can be removed to make capacity. For the text of a refusal, also
+ * marks what 'vgpu-lease retype' could remove. Under the store's lock, records when each orphan was first seen free.
  */
 void fate_mark(struct world *world);

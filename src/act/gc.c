@@ -18,9 +18,9 @@
 #include "look/looked.h"
 
 enum {
-	MEMORY_DAYS = 90,    /* an unused UUID keeps its history for this time, because its guest may migrate back */
-	LAST_LOOK_MS = 1000, /* for the releases that a sweep has not finished */
-	USERS_MS = 60000,    /* limit of the handler's search of all processes, for which no operation waits */
+	MEMORY_DAYS = 90,    /* how long an unused UUID keeps its history, because its guest may migrate back */
+	LAST_LOOK_MS = 1000, /* for unfinished releases */
+	USERS_MS = 60000,    /* limit of the handler's search of all processes; no operation waits for this search */
 };
 
 static int read_leases(struct gc *c, struct err *err)
@@ -48,9 +48,7 @@ static int look_around(struct gc *c, struct err *err)
 	} else if (inventory_read(&c->looked, c->store->host, &query, err) < 0) {
 		return -err->code;
 	}
-	/*
-	 * If libvirt's files cannot be listed, each vGPU that a domain may name stays. Pending releases are completed.
-	 */
+	/* If libvirt's files cannot be listed, all vGPUs that a domain may name stay. Pending releases continue. */
 	if (!c->files)
 		libvirt_files_read(&c->disk, c->store->host, &unlisted);
 	c->look.disk = c->files ? c->files : c->disk;
@@ -76,11 +74,11 @@ static void judge_lease(struct gc *c, const struct lease *lease)
 	item->vgpu = lease->vgpu;
 	item->lease = *lease;
 	item->exists = inventory_presence(&c->looked, c->store->host, &lease->vgpu);
-	/* A reservation creates no device, so an existing device is not ours to remove. A plain VF is never removed. */
+	/* A plain VF is never removed. */
 	item->removes = item->exists == PRESENT && lease->vgpu.framework != FW_VF && release_removes(c->store, lease);
 	fate_lease(&item->fate, &c->look, lease, item->exists);
 	item->outcome = item->fate.goes ? GC_GOES : GC_STAYS;
-	/* A dry pass does not wait for a process that works on the vGPU. */
+	/* A dry pass does not wait for a process that holds the vGPU's work lock. */
 	if (c->dry && lease->state == LEASE_RELEASING && item->outcome == GC_GOES &&
 	    store_locked_vgpu(c->store, lease->vgpu.id)) {
 		item->outcome = GC_STAYS;
@@ -89,7 +87,7 @@ static void judge_lease(struct gc *c, const struct lease *lease)
 	}
 }
 
-/* Judges a foreign device, or (`device` NULL) a definition of Nova, which has a configuration. */
+/* Judges a foreign device or, if `device` is NULL, a definition of Nova's. */
 static void judge_orphan(struct gc *c, const struct vgpu_ref *vgpu, const struct inv_device *device,
 			 const struct definition *definition)
 {
@@ -107,7 +105,7 @@ static void judge_orphan(struct gc *c, const struct vgpu_ref *vgpu, const struct
 	item->outcome = item->fate.goes ? GC_GOES : GC_STAYS;
 }
 
-/* The vGPU of a definition; false: its parent is not on this host. */
+/* Sets the vGPU of a definition. False: the parent is not on this host. */
 static bool name_defined(struct vgpu_ref *vgpu, const struct inventory *inv, const struct definition *definition)
 {
 	const struct inv_parent *parent = inventory_parent(inv, definition->parent);
@@ -122,7 +120,9 @@ static bool name_defined(struct vgpu_ref *vgpu, const struct inventory *inv, con
 	return true;
 }
 
-/* Is this an mdev of a device other than a GPU? Not if it was made for a guest, or an enabled type has its driver. */
+/*
+ * Is this an mdev of a device other than a GPU? False if it was made for a guest, or if an enabled type has its driver.
+ */
 static bool is_no_vgpu(const struct gc *c, const struct inv_device *device)
 {
 	const struct inv_pgpu *card = inventory_card_of(device);
@@ -149,8 +149,8 @@ static void judge(struct gc *c)
 			continue;
 		judge_orphan(c, &device->vgpu, device, NULL);
 		/*
-		 * Between the reads, a release may have removed the device and dropped its lease. Such a device is not
-		 * foreign.
+		 * A release may have removed the device between the reads, and dropped its lease. A removed device is
+		 * not foreign.
 		 */
 		if (c->items[c->n - 1].outcome == GC_GOES && kernel_exists(c->store->host, &device->vgpu) != 1)
 			c->n--;
@@ -165,7 +165,7 @@ static void judge(struct gc *c)
 	}
 }
 
-/* Leases what the domains run with. Records in `seen` the leases whose domain was seen with the device. */
+/* Leases the vGPUs of running domains. Sets `seen` to the leases whose domain has the device. */
 static int look_at_domains(struct gc *c, struct err *err)
 {
 	struct lease_marks seen = { 0 };
@@ -188,7 +188,7 @@ static int look_at_domains(struct gc *c, struct err *err)
 	return r;
 }
 
-/* Does a device or definition have this ID? True if unknown, so that the ID's history is kept. */
+/* Does a device or definition have this ID? True if unknown, so that the history of the ID is kept. */
 static bool device_exists(const void *arg, const char *id)
 {
 	const struct gc *c = arg;
@@ -255,7 +255,7 @@ int gc_judge(struct gc *c, struct err *err)
 	return 0;
 }
 
-/* Marks one lease, if it has not changed. Returns true if its release is left to finish. */
+/* Marks one lease, if the lease has not changed. True: the release must be finished. */
 static bool claim(struct gc *c, struct gc_item *item)
 {
 	const struct event_about about = event_of(&item->lease);
@@ -316,7 +316,7 @@ static void remove_orphan(struct gc *c, struct gc_item *item)
 	report_outcome(item, r, &err);
 }
 
-/* Reads libvirt's files again, because a new domain may name a vGPU. A vGPU that a domain names stays. */
+/* Removes orphans. Reads libvirt's files again, because a new domain may name a vGPU. */
 static void remove_orphans(struct gc *c)
 {
 	struct fate_look facts = { .store = c->store, .note = true };

@@ -3,8 +3,8 @@
  * One pass over everything that can be released without a request from its domain: leases that have expired, are void
  * or await their release, leases whose domain no longer runs, orphans, and Nova's mdevctl definitions without a device.
  *
- * The pass judges each of these (decide/fate.h) and releases what it can (release.h). An NVIDIA driver's clean-up time
- * runs for all of them at once.
+ * The pass judges all leases, devices and definitions (decide/fate.h), then releases (release.h). The clean-up time of
+ * NVIDIA's driver runs for all vGPUs at once.
  */
 #pragma once
 
@@ -20,9 +20,9 @@
 
 enum gc_outcome {
 	GC_STAYS,
-	GC_GOES, /* may be released; a dry pass releases nothing; with `seen`, the caller releases it */
+	GC_GOES, /* may be released; a dry pass, or a pass with `seen`, does not finish the release */
 	GC_GONE,
-	GC_FAILED, /* should have been released, but could not be */
+	GC_FAILED, /* the release failed */
 };
 
 struct gc_item {
@@ -31,15 +31,15 @@ struct gc_item {
 	struct lease lease;
 	enum presence exists; /* of the device; ABSENT and not `leased`: the item is a definition of Nova */
 	bool novas;           /* Nova counts the foreign device or the definition as its own */
-	bool removes;         /* the release removes the device or definition; false: it drops only the lease */
+	bool removes;         /* the release removes the device or definition; false: only drops the lease */
 	enum gc_outcome outcome;
 	struct fate fate;
 	char trouble[1024]; /* the error, if GC_FAILED */
 };
 
-/* A fault of a running domain: a vGPU is not actively leased to it, or has been missing since a suspend. */
+/* A fault of a running domain: the domain has no active lease of a vGPU, or runs without a vGPU since a suspend. */
 struct gc_note {
-	bool mended; /* the vGPU is leased to the domain now */
+	bool mended; /* the fault is corrected: the vGPU is leased to the domain */
 	char id[ID_SIZE];
 	char domain[DOMAIN_NAME_SIZE];
 	char why[REASON_SIZE];
@@ -49,25 +49,24 @@ struct gc {
 	struct store *store;         /* writable, unless `dry` */
 	const struct config *config; /* NULL: not valid, so no foreign device is removed */
 	const struct policy *policy; /* the configuration's, or the defaults */
-	const struct inventory *inv; /* in a dry pass, the host as the caller has read it; NULL: the pass reads it */
-	struct libvirt_files *files; /* libvirt's files as the caller has read them; NULL: the pass reads them */
+	const struct inventory *inv; /* used by a dry pass; NULL: the pass reads the host */
+	struct libvirt_files *files; /* NULL: the pass reads libvirt's files */
 	bool unused;                 /* also removes foreign devices and definitions that were not made for a guest */
 	bool dry;                    /* judges only, and records nothing */
-	int64_t looked_ms;           /* judges only leases older than this; 0: older than the pass */
+	int64_t looked_ms;           /* judge only leases that are older; 0: older than the pass */
 	/*
-	 * The leases whose domain had the device at the last pass; on return, at this pass. If the device is missing
-	 * later, it was unplugged, and its release does not wait for start_grace. Only the device handler sets `seen`.
-	 * With `seen`, a pass leases to running domains what they have, does not finish the releases that it marks, and
-	 * removes no foreign device.
+	 * The leases whose domain had the device at the last pass; on return, at this pass. If a domain later loses the
+	 * device, the release does not wait for start_grace. Set only by the device handler, whose passes lease vGPUs
+	 * of running domains, do not finish releases, and remove no foreign device.
 	 */
 	struct lease_marks *seen;
-	/* The result. */
+	/* The results. */
 	struct libvirt_files *disk;
-	struct running running;  /* with `seen`: the running domains and their vGPUs */
-	struct inventory looked; /* the host as the pass has read it */
-	struct gc_item *items;   /* leases by ID, then foreign devices, then definitions */
+	struct running running; /* with `seen`: the running domains and their vGPUs */
+	struct inventory looked;
+	struct gc_item *items; /* leases by ID, then foreign devices, then definitions */
 	size_t n;
-	struct gc_note *notes; /* faults of running domains, and whether they were corrected */
+	struct gc_note *notes; /* faults of running domains */
 	size_t nnotes;
 	int garbage;              /* invalid records, which were skipped */
 	int aside;                /* invalid records that were moved to garbage/; 0 in a dry pass */
@@ -82,14 +81,14 @@ struct gc {
 };
 
 /*
- * Makes the pass. The results must be empty. An error means that the devices or leases are unreadable, and nothing was
- * judged; an error with one item sets that item's `trouble`. Releasing leases takes at most `release_timeout` plus
- * `driver_cleanup`, plus the driver's time for the pass's own writes.
+ * Makes the pass. The results must be empty. Negative: the devices or leases cannot be read, and nothing was judged. An
+ * error with one item sets `trouble` of that item. Releasing leases takes at most `release_timeout` plus
+ * `driver_cleanup`, plus the driver's time.
  */
 int gc_run(struct gc *gc, struct err *err);
 void gc_free(struct gc *gc);
 
-/* The item of a vGPU, leased or not; NULL none. */
+/* Returns the item of a vGPU, or NULL. */
 struct gc_item *gc_find(const struct gc *gc, const char *id);
 
 #define autogc __attribute__((cleanup(gc_free)))
@@ -103,12 +102,11 @@ void gc_finish(struct gc *gc);
 
 /*
  * adopt.c: leases each vGPU that a running domain has without a lease, and reports each vGPU that is leased to another
- * domain. Checks each device again before its lease is written, because the pass has looked without a lock. Returns 1
- * if a lease was written.
+ * domain. Checks each device again under the store's lock. Returns 1 if a lease was written.
  */
 int gc_adopt(struct gc *gc, struct err *err);
 
 enum { GC_GARBAGE_SIZE = 128 };
 
-/* Writes how many records are invalid, and whether they were moved. False: none is invalid. */
+/* Writes how many records are invalid, and whether they were moved to garbage/. False: all are valid. */
 bool gc_say_garbage(const struct gc *gc, char text[GC_GARBAGE_SIZE]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Shared by the files of this directory: creating the vGPUs of a plan, starts without a lease, and adoption. */
+/* Shared by the files of src/act: creating the vGPUs of a plan, starts without a lease, and adoption. */
 #pragma once
 
 #include "act/apply.h"
@@ -12,8 +12,8 @@ static inline int64_t sooner(int64_t a_ms, int64_t b_ms)
 }
 
 /*
- * apply_create.c: creates the step's vGPU, and sets done->made once there is a device; or waits until an existing one
- * is closed and complete. Returns as apply_step().
+ * apply_create.c: creates the step's vGPU, and sets done->made once the device exists; or waits until an existing vGPU
+ * is closed and complete. Returns the results of apply_step().
  */
 int create_ensure(const struct apply *apply, const struct step *step, struct applied *done, const char *params,
 		  struct err *err);
@@ -25,14 +25,14 @@ void release_mark_lease(const struct store *store, struct lease *lease);
 int release_give_up(const struct store *store, struct lease *lease, struct err *err);
 
 /*
- * May the domain start without a lease (lifecycle_special.c)? Returns 0 if all its mdevs exist. Refuses with `why`,
- * the reason why nothing can be leased, and with the kind `about`.
+ * lifecycle_special.c: returns 0 if all mdevs of the domain exist, so that the domain may start without leases. Else
+ * refuses with `why`, the reason why nothing can be leased, and with the kind `about`.
  */
 int unleased_pass(const struct lifecycle *lifecycle, const char *why, enum err_about about, struct err *err);
 
 /*
- * May a start that failed with `r` continue without leases? `plan`: the plan whose leases could not be written; NULL:
- * no plan was made. Returns 0 if the state cannot be written and the existing devices need no lease.
+ * Returns 0 if a start that failed with `r` may continue without leases: the state cannot be written, and no step needs
+ * its lease. `plan`: the plan whose leases could not be written; NULL: no plan was made.
  */
 int unleased_check(const struct lifecycle *lifecycle, const struct plan *plan, const struct leases *leases, int r,
 		   struct err *err);
@@ -44,9 +44,7 @@ int unleased_check(const struct lifecycle *lifecycle, const struct plan *plan, c
 int unleased_start(struct apply *apply, const struct lifecycle *lifecycle, const struct plan *plan,
 		   const struct leases *leases, int r, struct err *err);
 
-/*
- * adopt.c: finds the device if a domain can have it as a vGPU. It must exist with a type, or be a plain VF of the pool.
- */
+/* adopt.c: finds a device that a domain can have as a vGPU: a device with a type, or a plain VF of the pool. */
 bool adopt_find(struct inv_device *device, const struct inventory *inv, const char *id);
 
 /* The caller holds the store's lock. */
@@ -58,11 +56,11 @@ struct adoption {
 };
 
 /*
- * Leases a device of adopt_find() to the domain. `there`: the device's lease, read under the lock; NULL none. If the
- * lease was lost, the history of the ID decides whether we created the device. Returns:
+ * Leases a device of adopt_find() to the domain. `there`: the present lease of the device; NULL: none. Without a lease,
+ * the history of the ID decides whether we created the device. Returns:
  *   1: a lease was written
- *   0: the domain already had an active lease of it
- *   -EEXIST: another domain has it
+ *   0: the domain already had an active lease of the device
+ *   -EEXIST: another domain has the device
  *   other: an error
  */
 int adopt_device(const struct adoption *adoption, const struct inv_device *device, const struct lease *there,

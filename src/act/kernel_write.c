@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* All writes to sysfs, waiting until the kernel has carried them out, and what their errors mean. */
+/* All writes to sysfs, and the meaning of their errors. */
 #include "act/kernel_write.h"
 
 #include <errno.h>
@@ -15,11 +15,11 @@
 #include "sys/timed_child.h"
 
 enum {
-	STEP_FIRST_US = 50, /* usually, the kernel has finished by then */
+	STEP_FIRST_US = 50, /* usually the kernel has finished after this time */
 	STEP_LAST_US = 20000,
 };
 
-/* If the caller does not know the type of an mdev, the device's own type decides. */
+/* Returns the driver of a vGPU. If the type of an mdev is unknown, reads the type from the device. */
 static enum kernel_driver driver_of(const struct host *host, const struct vgpu_ref *vgpu)
 {
 	const char *missing;
@@ -46,7 +46,7 @@ static const struct advice {
 	int steps, who, code;
 	const char *text;
 } table[] = {
-	/* NVIDIA's driver returns EIO for whatever its resource manager refuses. */
+	/* NVIDIA's driver returns EIO for all refusals of its resource manager. */
 	{ KERNEL_CREATE, NVIDIA, EIO,
 	  "the driver refused; usually the card is full or holds vGPUs of another framebuffer size, or it is in MIG mode "
 	  "without a free GPU instance of this profile; see dmesg" },
@@ -99,7 +99,7 @@ const char *kernel_advice(enum kernel_step step, enum kernel_driver driver, int 
 	return "";
 }
 
-/* Sets the text of a failed write: the kernel's error, and what it means. */
+/* Sets the text of a failed write: the kernel's error and its meaning. */
 static void refused(struct err *err, enum kernel_step step, enum kernel_driver driver, int code)
 {
 	const char *advice = kernel_advice(step, driver, code);
@@ -123,7 +123,7 @@ static bool has_node(const struct host *host, const char *directory, const char 
 	       sys_exists(host->root, path);
 }
 
-/* Does the device have a /dev/vfio/devices/vfioN? It is the only node if the kernel has no VFIO groups. */
+/* Does the device have a node /dev/vfio/devices/vfioN? A kernel without VFIO groups creates no other node. */
 static bool has_cdev(const struct host *host, int device)
 {
 	const struct dirent *e;
@@ -135,7 +135,7 @@ static bool has_cdev(const struct host *host, int device)
 	return false;
 }
 
-/* Returns what is missing; NULL: VFIO has a node for the device. */
+/* Returns what is missing; NULL: the device has a VFIO node. */
 static const char *node_missing(const struct host *host, const struct vgpu_ref *vgpu)
 {
 	char group[32];
@@ -222,11 +222,11 @@ int kernel_remove(const struct host *host, const struct vgpu_ref *vgpu, int wait
 	int us = STEP_FIRST_US;
 	int there, r = 1; /* `r` is 0 once the kernel has accepted the removal */
 
-	/* Check before the first write as well: a VF may have another type by now, which is not ours to remove. */
+	/* Check before the first write, because a VF may have another type by now, and must then stay. */
 	for (there = kernel_exists(host, vgpu); there > 0; sleep_step(&us)) {
 		/*
-		 * If two processes write at once, one removes the device and the kernel reports success to both, so
-		 * only the device's absence counts.
+		 * If two processes write at once, the kernel reports success to both. So only the absence of the device
+		 * counts.
 		 */
 		if (r != 0)
 			r = poke(host, vgpu, ops->removal.file, ops->removal.value);
@@ -249,14 +249,14 @@ int kernel_remove(const struct host *host, const struct vgpu_ref *vgpu, int wait
 int kernel_set_params(const struct host *host, const struct vgpu_ref *vgpu, const char *params, struct err *err)
 {
 	const struct framework_ops *ops = framework_of(vgpu);
-	/* poke() adds a newline, because the driver drops the last byte. */
+	/* poke() adds a newline. The driver drops the last byte. */
 	int r = ops->look ? poke(host, vgpu, "nvidia/vgpu_params", params) : 0;
 
 	if (r == 0)
 		return 0;
 	refused(err, KERNEL_PARAMS, driver_of(host, vgpu), -r);
 	err_in(err, "vGPU %s: setting the parameters", vgpu->id);
-	/* The cause includes what was tried, to distinguish it from a failed creation. */
+	/* Include "setting the parameters" in the cause, which would otherwise read like that of a failed creation. */
 	return err_cause(err, strlen("vGPU : ") + strlen(vgpu->id));
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * All writes to sysfs (create a vGPU, remove it, set its parameters), and waiting until the kernel has carried them
- * out. A plain VF is never created or removed, and kernel_exists() returns 0 for it.
+ * All writes to sysfs, which create and remove vGPUs and set their parameters. Each function waits until the kernel has
+ * carried out the write. A plain VF is never created or removed.
  *
- * `create` blocks as long as the driver takes. `remove` blocks while the device is open: no signal ends it
- * (vfio_unregister_group_dev, since 5.2), and a libvirt that waits for the caller blocks too. Callers ensure that no
- * process has the device open (vfio_users.h), and that no other process writes to the same pGPU meanwhile (its lock).
+ * A write to `create` blocks as long as the driver works. A write to `remove` blocks while the device is open, and no
+ * signal ends it (vfio_unregister_group_dev, since 5.2). So callers check that no process has the device open
+ * (vfio_users.h), and hold the lock of the pGPU.
  */
 #pragma once
 
@@ -15,8 +15,8 @@
 #include "look/kernel.h"
 
 /*
- * Creates the vGPU. The errno is the driver's own (if full: EIO, ENOSPC, EUSERS, EPERM or ENOMEM). The text has the
- * attempt, the kernel's error, and what that means for this driver, if known. -EEXIST: the UUID is in use on this host.
+ * Creates the vGPU. Negative: the driver's errno; a full card returns EIO, ENOSPC, EUSERS, EPERM or ENOMEM. -EEXIST:
+ * the UUID is in use on this host.
  */
 int kernel_create(const struct host *host, const struct vgpu_ref *vgpu, struct err *err);
 
@@ -25,13 +25,16 @@ int kernel_create(const struct host *host, const struct vgpu_ref *vgpu, struct e
  * iommu_group and its node in /dev/vfio. Returns:
  *   0: complete
  *   -ETIMEDOUT: not complete after `wait_ms`; the text says what is missing
- *   -ENODEV: it disappeared again
- *   -EEXIST: it has another type
+ *   -ENODEV: the device disappeared again
+ *   -EEXIST: the device has another type
  *   other: an error
  */
 int kernel_wait_complete(const struct host *host, const struct vgpu_ref *vgpu, int wait_ms, struct err *err);
 
-/* Does the driver (NVIDIA's) remove a closed mdev itself? Removing it earlier can leave a zombie until a reboot. */
+/*
+ * Does the driver remove a closed mdev itself, as NVIDIA's does? An earlier removal by us can leave a zombie until a
+ * reboot.
+ */
 bool kernel_driver_removes(const struct host *host, const struct vgpu_ref *vgpu);
 
 /*
@@ -40,16 +43,16 @@ bool kernel_driver_removes(const struct host *host, const struct vgpu_ref *vgpu)
  */
 int kernel_remove(const struct host *host, const struct vgpu_ref *vgpu, int wait_ms, struct err *err);
 
-/* Writes an attribute of an mdev: a file below its directory, named by mdevctl_attrs(). */
+/* Writes an attribute from mdevctl_attrs(): a file below the mdev's directory. */
 int kernel_set_attr(const struct host *host, const struct vgpu_ref *vgpu, const char *name, const char *value,
 		    struct err *err);
 
-/* Writes nvidia/vgpu_params. The device must not be open. Adds a newline, because the driver drops the last byte. */
+/* Writes nvidia/vgpu_params. The device must not be open. */
 int kernel_set_params(const struct host *host, const struct vgpu_ref *vgpu, const char *params, struct err *err);
 
-/* The meaning of an errno from sysfs depends on the step and on the driver: NVIDIA's for mdevs or VFs, or another. */
+/* The meaning of an errno from sysfs depends on the step and on the driver. */
 enum kernel_step { KERNEL_CREATE = 1, KERNEL_REMOVE = 2, KERNEL_PARAMS = 4 };
 enum kernel_driver { DRIVER_OTHER, DRIVER_NVIDIA_MDEV, DRIVER_NVIDIA_VF };
 
-/* The cause and the fix, to follow the kernel's error; "" if there is nothing to add. `code` is positive. */
+/* Returns cause and fix of a positive errno, to be appended to the kernel's error; "": none known. */
 const char *kernel_advice(enum kernel_step step, enum kernel_driver driver, int code);

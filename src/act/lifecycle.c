@@ -28,7 +28,7 @@ struct rounds {
 	struct world world;
 	struct plan plan;
 	struct apply apply;
-	bool waits; /* the last plan was logged as PLAN_WAIT */
+	bool waits; /* the last logged plan was a PLAN_WAIT */
 };
 
 struct world lifecycle_world(const struct lifecycle *lifecycle, struct store *store, enum plan_mode mode)
@@ -63,8 +63,8 @@ static void rounds_end(struct rounds *r)
 }
 
 /*
- * Makes the next plan, and returns 0 with the store's lock held. A device that appeared after the search of all
- * processes may be open, so the processes are searched again, but only a few times.
+ * Makes the next plan, and returns 0 with the store's lock held. If a device has appeared since the search of all
+ * processes, searches again, at most MOST_TRIES times in all.
  */
 static int plan_round(struct rounds *r, struct err *err)
 {
@@ -103,7 +103,7 @@ int refusal_of_plan(const struct lifecycle *lifecycle, const struct plan *plan, 
 	return plan->no_config ? err_about(err, ERR_CONFIG) : -err->code;
 }
 
-/* Logs the plan in the words of `vgpu-lease plan`. Of several PLAN_WAIT in a row, logs the first. */
+/* Logs the plan in the words of `vgpu-lease plan`. Logs only the first of several PLAN_WAIT in a row. */
 static void log_plan(struct rounds *r)
 {
 	const struct request *request = r->lifecycle->request;
@@ -137,13 +137,13 @@ static struct failed_attempt *add_attempt(struct world *world, const struct vgpu
 	return attempt;
 }
 
-/* True for an mdev on a VF. A VF holds one mdev, so the card's other VFs may have capacity if this VF is full. */
+/* Is this an mdev on a VF? A VF holds one mdev, so a full VF does not mean that the card is full. */
 static bool is_vf_of_mdev(const struct vgpu_ref *vgpu)
 {
 	return vgpu->framework == FW_MDEV && strcmp(vgpu->parent, vgpu->pgpu) != 0;
 }
 
-/* Handles a failed step: the next plan tries another card. Negative: the domain is refused with this error. */
+/* Makes the next plan try another card. Negative: the domain is refused with this error. */
 static int attempt_failed(struct world *world, const struct step *step, int n, struct err *err)
 {
 	bool full = n == -ENOSPC;
@@ -217,7 +217,7 @@ static void remove_reclaimable(struct rounds *r)
 	}
 }
 
-/* Might a silent card of the pool still answer? A driver can be silent while it works, so it has lock_timeout. */
+/* Is a card of the pool silent for less than lock_timeout? Its driver may be working, and answer later. */
 static bool may_answer(const struct rounds *r)
 {
 	struct timed_child_silent silent[16];
@@ -233,7 +233,7 @@ static bool may_answer(const struct rounds *r)
 	return false;
 }
 
-/* Permits the pGPUs again that were only busy. True: there was one. */
+/* Removes failed attempts at busy pGPUs. False: none found. */
 static bool forget_busy(struct world *world)
 {
 	size_t n = 0;
@@ -248,8 +248,8 @@ static bool forget_busy(struct world *world)
 }
 
 /*
- * Acts, without the lock, on a plan that cannot be carried out now. Returns 0 to plan again. Refuses only after a wide
- * survey, which has the facts of the refusal.
+ * Waits or removes vGPUs if the plan cannot be carried out now. Returns 0 to plan again. Refuses only after a wide
+ * survey, which reads the facts for the text of the refusal. Needs the store unlocked.
  */
 static int between_rounds(struct rounds *r, struct err *err)
 {
@@ -284,7 +284,7 @@ static const char *params_of(const struct rounds *r, size_t req, const struct st
 	return step->section ? step->section->params : "";
 }
 
-/* Records for later runs that a card failed. A full card, a changed host or a killed write does not count. */
+/* Records for later runs that a card failed. Full cards, changes of the host and killed writes are no failures. */
 static void note_failure(struct rounds *r, const struct step *step, const struct err *why)
 {
 	const struct event_about about = { .vgpu = &step->vgpu,
@@ -312,7 +312,7 @@ static bool pause_round(struct rounds *r)
 	return true;
 }
 
-/* Carries out the steps. Returns 1 if all are done, 0 to plan again (finished steps stay done), or a refusal. */
+/* Carries out the steps. 1: all are done; 0: plan again, finished steps stay done; negative: refused. */
 static int apply_round(struct rounds *r, struct err *err)
 {
 	for (size_t i = 0; i < r->plan.nsteps; i++) {
@@ -353,8 +353,8 @@ static int rounds_run(struct rounds *r, struct err *err)
 		store_unlock(&r->store);
 		if (n == -EAGAIN) {
 			/*
-			 * Another process holds a work lock. An arrival may have reserved some vGPUs; a start has
-			 * written nothing.
+			 * Another process holds a work lock. apply_reserve() may have reserved some vGPUs;
+			 * apply_lease() has written nothing.
 			 */
 			if (arrives)
 				apply_undo(&r->apply);

@@ -5,9 +5,9 @@
  * If nothing can be leased (no configuration, no permission, or no writable state in /run), a domain whose vGPUs all
  * exist starts without leases. A domain that runs here cannot arrive.
  *
- * Nova suspends an instance so: it detaches the mdevs, saves the guest, restores it without them, and then attaches
- * them. libvirt calls no hook for an attach, and Nova skips an mdev that no longer exists, so the guest would run
- * without the mdev. Before the restore, missing mdevs are therefore created from the instance's definition.
+ * To suspend an instance, Nova detaches the mdevs and saves the guest. To resume, Nova restores the guest without
+ * mdevs, and then attaches the mdevs that exist. libvirt calls no hook for an attach. So the hook creates missing
+ * mdevs, from the instance's definition, before the restore.
  */
 #include <errno.h>
 #include <string.h>
@@ -37,8 +37,8 @@ int unleased_pass(const struct lifecycle *lifecycle, const char *why, enum err_a
 }
 
 /*
- * Must the step's lease be written? Without a lease, a created device would have no owner, and a release that has
- * started could not be stopped. Other existing devices can be used without a lease.
+ * Must the step's lease be written? A created device needs a lease as its owner. A kept device without an active lease
+ * needs one to stop a pending release.
  */
 static bool needs_lease(const struct step *step, const struct leases *leases)
 {
@@ -53,7 +53,7 @@ int unleased_check(const struct lifecycle *lifecycle, const struct plan *plan, c
 {
 	const struct err why = *err;
 
-	/* A command on a running guest must not report a lease that was not written. */
+	/* Commands on running guests, which set `op`, always fail if a lease cannot be written. */
 	if (lifecycle->op || (r != -EROFS && r != -ENOSPC && r != -EDQUOT))
 		return r;
 	if (!plan)
@@ -95,7 +95,7 @@ int lifecycle_refuse_running(const struct lifecycle *lifecycle, const struct wor
 
 	if (world->mode != PLAN_MIGRATE && world->mode != PLAN_RESTORE)
 		return 0;
-	/* A domain that is starting has no status file yet. */
+	/* A starting domain has no status file yet, but has new leases. */
 	for (size_t i = 0; i < world->leases.n; i++) {
 		const struct lease *lease = &world->leases.list[i];
 
@@ -107,14 +107,13 @@ int lifecycle_refuse_running(const struct lifecycle *lifecycle, const struct wor
 
 bool lifecycle_definition(const struct host *host, const char *name, char **xml, size_t *len)
 {
-	/* The hook runs in libvirt's root directory. */
 	autofree char *path = mem_format(LIBVIRT_ETC "/qemu/%s.xml", name);
 
 	return !strchr(name, '/') && libvirt_files_slurp(host->root, path, xml, len) == 0 &&
 	       domxml_concerns(*xml, *len);
 }
 
-/* Keeps only the mdevs that do not exist. Returns their number. */
+/* Keeps only the mdevs that do not exist. Returns the number of kept mdevs. */
 static size_t keep_missing(struct domxml *definition, const struct host *host)
 {
 	const struct request *request = domxml_request(definition);

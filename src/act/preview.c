@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A plan that is not carried out, and what a plan does, in words. */
+/* Plans without carrying out the plan, and prints plans. */
 #include "act/preview.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "internal.h"
 #include "act/fate_facts.h"
 
-/* Excludes the pGPUs whose lock a start could not take or would not wait for. */
+/* Excludes pGPUs whose lock a start could not take. */
 static void exclude_unlockable(struct world *world)
 {
 	for (size_t g = 0; world->mode == PLAN_PREPARE && g < world->inv.npgpus; g++) {
@@ -74,9 +74,7 @@ int preview_plan(struct plan *plan, struct world *world, struct err *err)
 	return survey_see(world, err) < 0 ? -err->code : make_plan(plan, world, err);
 }
 
-/*
- * Could the leases of the plan be written? If the plan first removes something, the removal frees the space for them.
- */
+/* Could the hook write the leases of the plan? A plan that first removes vGPUs also frees the space for new leases. */
 static int look_at_leases(struct preview *p, struct err *err)
 {
 	bool arrives = p->world.mode != PLAN_PREPARE;
@@ -96,7 +94,7 @@ static int look_at_leases(struct preview *p, struct err *err)
 	return r;
 }
 
-/* Makes `rewritten` if the plan has a step for each vGPU or removes something first. Negative: a refusal. */
+/* Makes `rewritten` if the plan has a step for each vGPU or removes vGPUs. Negative: a refusal. */
 static int make_xml(struct preview *p, struct err *err)
 {
 	const struct lifecycle *lifecycle = p->lifecycle;
@@ -120,7 +118,7 @@ int preview_decide(struct preview *p, const struct lifecycle *lifecycle, enum pl
 		r = look_at_leases(p, err);
 	if (r == 0 || mode != PLAN_PREPARE)
 		return r;
-	/* A start whose leases cannot be written may continue without leases. */
+	/* If the leases of a start cannot be written, the start may continue without leases. */
 	why = *err;
 	if (unleased_check(lifecycle, planned ? &p->plan : NULL, &p->world.leases, r, err) < 0)
 		return -err->code;
@@ -171,7 +169,7 @@ void preview_remarks(struct remarks *out, const struct preview *p, const char *o
 			remark_add(out, wait, "%s", held.text);
 }
 
-/* What the end of a lease does. A device that is gone cannot be removed or kept. */
+/* Says what the release of a lease does. */
 static const char *end_of(const struct store *store, const struct lease *lease)
 {
 	bool removes = release_removes(store, lease), exists = kernel_exists(store->host, &lease->vgpu) != 0;
@@ -218,7 +216,7 @@ bool plan_not_chosen(const struct plan *plan, const struct world *world, size_t 
 		snprintf(why, PLAN_WHY_SIZE, "%s%s%s", v->reason, *v->fix ? "; " : "", v->fix);
 		return true;
 	}
-	/* A start with a VF cannot choose a card. */
+	/* A start with a VF uses exactly this VF, so there is no choice. */
 	if (world->mode == PLAN_PREPARE && world->request->vgpus[req].kind == REQUEST_PCI)
 		return false;
 	if (!plan_other_kind(world, card, &world->request->vgpus[req], why) && step)
@@ -262,7 +260,6 @@ void plan_print(FILE *to, const struct plan *plan, const struct world *world, bo
 
 			if (!plan_not_chosen(plan, world, i, world->inv.pgpus[g], why))
 				continue;
-			/* With one vGPU, its ID would only lengthen each line. */
 			if (world->request->nvgpus == 1)
 				text_line(to, "not on %s: %s", world->inv.pgpus[g]->address, why);
 			else

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * What an operation would do: its survey, its plan, the plan in words, and the XML that the domain would get. Writes
- * nothing.
- *
- * For the hook's --dry-run, `vgpu-lease plan`, `rewrite`, `check`, the choice of a VF to attach and, in words, the log.
- */
+/* What an operation would do: its survey, its plan, the plan in words, and the XML for the domain. Writes nothing. */
 #pragma once
 
 #include <stdio.h>
@@ -12,28 +7,28 @@
 #include "act/lifecycle.h"
 #include "act/rewrite.h"
 
-/* Must be zero before preview_make(), and must be ended with preview_end() or `autopreview`. */
+/* Must be zero before preview_make() or preview_decide(). End it with preview_end() or `autopreview`. */
 struct preview {
 	const struct lifecycle *lifecycle; /* NULL: not made */
 	struct store store;
 	struct world world;
 	struct plan plan;
 	struct rewritten rewritten;
-	char unleased[sizeof(((struct err *)0)->text)]; /* why the domain starts without lease and plan; "" none */
+	char unleased[sizeof(((struct err *)0)->text)]; /* why the domain starts without leases; "": it does not */
 };
 
 /*
- * Makes the plan, whose kind says whether it can be carried out. A plan without steps would change nothing. Negative:
- * the operation is refused before any plan, or the host cannot be read. `lifecycle` must outlive the preview.
+ * Makes the plan; its kind says whether the plan can be carried out. Negative: the operation is refused before any
+ * plan, or the host cannot be read. `lifecycle` must outlive the preview.
  */
 int preview_make(struct preview *preview, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err);
 
-/* Plans a request of `world` as preview_make() does. Does not read a host again that survey_see() has read. */
+/* Plans world->asked as preview_make() does. Reads the host only if survey_see() has not filled `world`. */
 int preview_plan(struct plan *plan, struct world *world, struct err *err);
 
 /*
- * Makes the plan and `rewritten`, and checks the state that the hook would write. Decides as the hook would, but does
- * not wait for locks. After a failure, the preview holds what was made before the failure.
+ * Makes the plan and `rewritten`, and checks whether the hook could write its state. Decides as the hook would, but
+ * does not wait for locks. After an error, the preview has the results of the steps before the error.
  */
 int preview_decide(struct preview *preview, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err);
 
@@ -49,18 +44,15 @@ void preview_remarks(struct remarks *out, const struct preview *preview, const c
 
 enum { PLAN_WHY_SIZE = 2 * REASON_SIZE + 2 };
 
-/* What a step does: "keep", "adopt" or "create" at a start, "reserve" in the other modes. */
+/* What a step does: "keep", "adopt" or "create" at a start, "reserve" at an arrival. */
 const char *plan_word(const struct step *step, enum plan_mode mode);
 
 /*
- * Why this pGPU was not chosen for this request. False: the pGPU was chosen, there was no choice (the device exists),
- * or the plan ended before this request.
+ * Writes why this pGPU was not chosen for the request. False: the pGPU was chosen, there was no choice, or the plan
+ * ended before the request.
  */
 bool plan_not_chosen(const struct plan *plan, const struct world *world, size_t req, const struct inv_pgpu *card,
 		     char why[PLAN_WHY_SIZE]);
 
-/*
- * Prints a line for each removal and each step: the same text in `plan`, in a dry run and, at debug level, in the
- * journal. With `verdicts`, also prints why each other pGPU was not chosen.
- */
+/* Prints a line for each removal and each step. With `verdicts`, also prints why each other pGPU was not chosen. */
 void plan_print(FILE *to, const struct plan *plan, const struct world *world, bool verdicts);

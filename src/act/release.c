@@ -21,7 +21,7 @@ int64_t release_by(const struct policy *policy)
 	return sys_now_ms() + policy_release_ms(policy);
 }
 
-/* Takes the store's lock and reads the lease. Returns 1 with the lock held; any other result without it. */
+/* Takes the store's lock and reads the lease. Returns 1 with the lock held, and other results without the lock. */
 static int lock_lease(struct store *store, const char *id, int wait_ms, struct lease *now, struct err *err)
 {
 	int r = store_lock(store, wait_ms, err);
@@ -36,8 +36,8 @@ static int lock_lease(struct store *store, const char *id, int wait_ms, struct l
 }
 
 /*
- * lock_lease() for a lease that is `releasing`. Returns 0 if the lease is not `releasing` or does not exist; -EAGAIN if
- * the lock is not free in time, or if the vGPU is kept for its domain, which is arriving.
+ * lock_lease() for a lease that is `releasing`. 0: the lease does not exist or is not `releasing`; -EAGAIN: the lock is
+ * held too long, or the vGPU is kept for its domain, which is arriving.
  */
 static int lock_releasing(struct store *store, const char *id, int wait_ms, struct lease *now, struct err *err)
 {
@@ -57,8 +57,8 @@ static int lock_releasing(struct store *store, const char *id, int wait_ms, stru
 }
 
 /*
- * Drops the lease if it is still `releasing`. -EAGAIN: its domain has started and ended in the meantime, so the lease
- * has a created device that was not `removed`.
+ * Drops the lease if it is still `releasing`. -EAGAIN: the domain has started and ended meanwhile, and the device that
+ * it created has not been `removed`.
  */
 static int drop_if_releasing(struct store *store, const char *id, int wait_ms, bool removed, struct err *err)
 {
@@ -71,8 +71,8 @@ static int drop_if_releasing(struct store *store, const char *id, int wait_ms, b
 		r = err_set(err, EAGAIN, "vGPU %s: its lease changed in the meantime", id);
 	} else {
 		/*
-		 * Reset the history before the drop. After a kill in between, the lease still says that we created the
-		 * device.
+		 * Reset the history first. If the process is killed before the drop, the lease still says that we
+		 * created the device.
 		 */
 		if (now.origin == LEASE_CREATED)
 			affinity_gone(store, id);
@@ -84,7 +84,7 @@ static int drop_if_releasing(struct store *store, const char *id, int wait_ms, b
 	return r;
 }
 
-/* 0: closed; -EBUSY: open; -EAGAIN: unknown, so a caller with more rights or time must finish the release. */
+/* 0: closed; -EBUSY: open; -EAGAIN: unknown. */
 static int is_closed(const struct host *host, const char *id, int64_t look_by_ms, struct err *err)
 {
 	struct vfio_users *users = vfio_users_read(host, look_by_ms);
@@ -102,7 +102,7 @@ static int is_closed(const struct host *host, const char *id, int64_t look_by_ms
 struct removal {
 	const struct store *store;
 	const struct vgpu_ref *vgpu;
-	int lock; /* negative: not held, or kept by a child that is still removing the device */
+	int lock; /* negative: not held, or left to a child that still removes the device */
 	int wait_ms;
 };
 
@@ -141,11 +141,11 @@ static int removal_write(struct removal *removal, int wait_ms, struct err *err)
 	r = timed_child_run(remove_device, removal, host->root, locks, wait_ms + REMOVE_SLACK_MS, 0, err);
 	if (r == -ETIMEDOUT)
 		close(steal_fd(&removal->lock));
-	/* -EINTR: the child was killed, so its write has ended. If the device is gone, the write removed it. */
+	/* -EINTR: the child was killed after its write, which may have removed the device. */
 	return r == -EINTR && kernel_exists(host, removal->vgpu) == 0 ? 0 : r;
 }
 
-/* Begins to remove a device that we created. Returns 1, or 0 if its lease is no longer `releasing`. */
+/* Takes the work lock for removing a device. Returns 1, or 0 if the lease is no longer `releasing`. */
 static int begin_removal(struct removal *removal, struct store *store, int64_t deadline_ms, struct err *err)
 {
 	const char *id = removal->vgpu->id;
@@ -164,7 +164,7 @@ static int begin_removal(struct removal *removal, struct store *store, int64_t d
 	return r;
 }
 
-/* If time runs out during a search, the result of the last complete search counts. */
+/* If a search is incomplete, returns the result of the last complete search. */
 int release_wait_closed(const struct host *host, const char *id, int64_t deadline_ms, int64_t look_by_ms,
 			struct err *err)
 {
@@ -184,7 +184,7 @@ int release_wait_closed(const struct host *host, const char *id, int64_t deadlin
 	}
 }
 
-/* Gives the driver its clean-up time, which began with the release, to remove a closed device. Holds no lock. */
+/* Gives the driver time to remove a closed device: driver_cleanup after the begin of the release. Holds no lock. */
 static int let_driver_remove(const struct host *host, const struct policy *policy, const struct lease *lease,
 			     int64_t deadline_ms, int64_t look_by_ms, struct err *err)
 {
@@ -204,7 +204,7 @@ static int let_driver_remove(const struct host *host, const struct policy *polic
 	return r;
 }
 
-/* Tries once. Returns 0 also if the domain has taken the lease over. */
+/* Tries once to finish a release. Returns 0 even if the domain has taken over the lease. */
 static int try_finish(struct store *store, const struct lease *lease, int64_t deadline_ms, int64_t look_by_ms,
 		      struct err *err)
 {
@@ -243,9 +243,7 @@ int release_finish(struct store *store, const struct policy *policy, const char 
 	return r;
 }
 
-/*
- * The caller has checked that the vGPU has no lease and is not open. A lone definition stays if its device now exists.
- */
+/* Removes a vGPU without a lease that no process has open. A lone definition stays if its device now exists. */
 static int remove_orphan(struct removal *removal, enum release_part part, int wait_ms, struct err *err)
 {
 	const struct vgpu_ref *vgpu = removal->vgpu;
@@ -260,17 +258,14 @@ static int remove_orphan(struct removal *removal, enum release_part part, int wa
 	if (there)
 		return err_set(err, EAGAIN, "vGPU %s: its device was created a moment ago", vgpu->id);
 	/*
-	 * Remove the definition first, and keep the device if that fails. Nova counts a definition without a device as
-	 * a device, and picks it for the next instance, which fails. mdevctl or Nova may also start it again. A device
-	 * without a definition does less harm: Nova counts and uses it until the host reboots.
+	 * Remove the definition first, and keep the device if the definition stays. Nova would count a definition
+	 * without a device, and give it to an instance, whose start would fail. Nova can still use a device without a
+	 * definition.
 	 */
 	r = vgpu->framework == FW_MDEV ? mdevctl_undefine(host, vgpu->id, vgpu->parent, err) : 0;
 	if (r < 0)
 		return r;
-	/*
-	 * Record the type, so that a domain that names this vGPU later (Nova may have chosen it) gets a vGPU of this
-	 * type.
-	 */
+	/* Record the type, because Nova may have chosen this vGPU for a domain, which then gets a vGPU of the type. */
 	affinity_put(removal->store, &was, affinity_is_for_guest(removal->store, vgpu->id));
 	if (part == RELEASE_DEVICE && removal_write(removal, wait_ms, err) < 0)
 		return -err->code;
@@ -329,7 +324,7 @@ int release_now(struct store *store, const struct policy *policy, const struct l
 		struct err *err)
 {
 	bool reserved = lease->state == LEASE_RESERVED;
-	/* Wait first, because the lease must not change while its device is open. */
+	/* Wait before release_claim(), because the lease must not change while the device is open. */
 	int r = reserved ? 0 : release_wait_closed(store->host, lease->vgpu.id, deadline_ms, deadline_ms, err);
 
 	if (r < 0)

@@ -2,10 +2,13 @@
 /*
  * Releases vGPUs: removes devices that we created, keeps those that existed before, and drops the lease last.
  *
- * A release marks the lease `releasing`; waits until no process has the device open; gives an NVIDIA driver time to
- * remove the device by itself; checks, under the vGPU's work lock, that the lease is still `releasing` and the device
- * still closed; removes the device; drops the lease. If the process dies, the lease says what is left to do. A domain
- * that starts again can take over its `releasing` lease.
+ * The steps of a release:
+ *   1. mark the lease `releasing`
+ *   2. wait until no process has the device open, and give NVIDIA's driver time to remove the device
+ *   3. under the vGPU's work lock, check again that the lease is `releasing` and the device closed
+ *   4. remove the device
+ *   5. drop the lease
+ * After a crash, any process can continue from the lease. A domain that starts again can take over its lease.
  */
 #pragma once
 
@@ -16,30 +19,31 @@
 #include "state/store.h"
 
 /*
- * Does the end of this lease remove the device? No if another manager owns the device (lease.h) or the device is older.
+ * Does the release of this lease remove the device? False if another manager owns the device (lease.h), or if the
+ * device is older than the lease.
  */
 bool release_removes(const struct store *store, const struct lease *lease);
 
 /*
- * Marks `releasing` all leases that a domain had at `asked_ms` (CLOCK_MONOTONIC), and drops its reservations. A younger
- * lease belongs to a later start. Waits at most `wait_ms` for the store's lock. After an error with one lease, marks
- * the other leases. *marked: the leases to release; the caller frees them, also after an error.
+ * Marks `releasing` all leases that a domain had at `asked_ms` (CLOCK_MONOTONIC), and drops its reservations. Skips
+ * younger leases, which belong to a later start. Waits at most `wait_ms` for the store's lock. *marked: the leases to
+ * release; the caller frees the list, even after an error.
  */
 int release_mark(struct store *store, const char *domain, int64_t asked_ms, int wait_ms, struct leases *marked,
 		 struct err *err);
 
 /*
- * Finishes the release of a `releasing` lease by `deadline_ms` (CLOCK_MONOTONIC). The search of all processes may take
- * until `look_by_ms`, so that repeated short calls can complete it. The lease is dropped only if the result is 0:
+ * Finishes the release of a `releasing` lease by `deadline_ms` (CLOCK_MONOTONIC). The search of all processes may last
+ * until `look_by_ms`. Drops the lease only if the result is 0:
  *   0: released, or taken over by its domain
- *   -EBUSY: still open
- *   -EAGAIN: not in time (lock, driver), or unknown whether the device is open
+ *   -EBUSY: a process has the device open
+ *   -EAGAIN: lock or driver took too long, or unknown whether the device is open
  *   other: the kernel's error
  */
 int release_finish(struct store *store, const struct policy *policy, const char *id, int64_t deadline_ms,
 		   int64_t look_by_ms, struct err *err);
 
-/* Several releases, finished together. `told` gets each success, and at the last look each failure with its error. */
+/* Several releases, finished together. `told` is called for each success, and at the last look for each failure. */
 struct sweep {
 	struct store *store;
 	const struct policy *policy;
@@ -49,8 +53,8 @@ struct sweep {
 };
 
 /*
- * Finishes the releases by `deadline_ms`, in turns, so that a slow release delays no other. Then, unless `last_look_ms`
- * is 0, tries all unfinished releases once more within that time.
+ * Finishes the releases by `deadline_ms`, in turns, so that a slow release delays no other. Then tries all unfinished
+ * releases once more within `last_look_ms`; 0: no second try.
  */
 void release_sweep(const struct sweep *sweep, int64_t deadline_ms, int last_look_ms);
 
@@ -60,17 +64,17 @@ enum release_part {
 	RELEASE_LONE_DEFINITION, /* the parent's definition without a device; -EAGAIN: the device may exist */
 };
 
-/* Removes this part of an orphan, under its work lock, by `deadline_ms`. -EBUSY: the vGPU is leased or open. */
+/* Removes a part of an orphan by `deadline_ms`, under the vGPU's work lock. -EBUSY: the vGPU is leased or open. */
 int release_orphan(struct store *store, const struct policy *policy, const struct vgpu_ref *vgpu,
 		   enum release_part part, int64_t deadline_ms, struct err *err);
 
-/* release_timeout plus driver_cleanup from now: the deadline of a release that begins now. */
+/* Returns the deadline of a release that begins now: release_timeout plus driver_cleanup. */
 int64_t release_by(const struct policy *policy);
 
 /*
  * Waits until no process has the device open. Returns 0, or:
- *   -EBUSY: still open at `deadline_ms`; the cause in the text names the process
- *   -EAGAIN: still unknown at `look_by_ms`
+ *   -EBUSY: open at `deadline_ms`; the cause in the text names the process
+ *   -EAGAIN: at `look_by_ms`, unknown whether the device is open
  */
 int release_wait_closed(const struct host *host, const char *id, int64_t deadline_ms, int64_t look_by_ms,
 			struct err *err);
@@ -79,14 +83,14 @@ int release_wait_closed(const struct host *host, const char *id, int64_t deadlin
  * Takes one lease from its domain and releases it by `deadline_ms`. Returns:
  *   1: released
  *   0: the lease changed meanwhile
- *   negative: not released (-EBUSY, -EAGAIN: a process has the device open, or may have); the lease is as before, or
- *     `releasing` if the error came after release_claim()
+ *   -EBUSY, -EAGAIN: a process has the device open, or may have
+ *   other: another error
+ * After an error, the lease is unchanged or `releasing`.
  */
 int release_now(struct store *store, const struct policy *policy, const struct lease *lease, int64_t deadline_ms,
 		struct err *err);
 
 /*
- * Marks a lease `releasing`, or drops it if it is a reservation, under the store's lock. Returns 1, or 0 if the lease
- * has changed (lease_same()).
+ * Marks a lease `releasing`, or drops a reservation, under the store's lock. Returns 1, or 0 if the lease has changed.
  */
 int release_claim(struct store *store, const struct lease *lease, int64_t deadline_ms, struct err *err);

@@ -13,7 +13,7 @@
 
 enum { TURN_MS = 200, PAUSE_MS = 50 };
 
-/* The waits of a domain's end are over END_MS before `release_wait` is. The last look may take LAST_MS. */
+/* At a domain's end, all waits end END_MS before `release_wait` is over. The last look may take LAST_MS. */
 enum { END_MS = 400, LAST_MS = 200 };
 
 bool release_removes(const struct store *store, const struct lease *lease)
@@ -22,7 +22,7 @@ bool release_removes(const struct store *store, const struct lease *lease)
 
 	if (!facts.created || lease->state == LEASE_RESERVED)
 		return false;
-	/* mdevctl may have defined the device while it was active. A half-created device is ours to remove. */
+	/* mdevctl may have defined an active device. Ignore the definition of a half-created device. */
 	if (lease->state == LEASE_ACTIVE)
 		facts.defined = mdevctl_defines_on(store->host, lease->vgpu.id, lease->vgpu.parent);
 	return owner_origin(owner_of(&facts)) == LEASE_CREATED;
@@ -36,20 +36,23 @@ void release_mark_lease(const struct store *store, struct lease *lease)
 
 int release_give_up(const struct store *store, struct lease *lease, struct err *err)
 {
-	/* A reservation creates no device, so an existing device is not ours to remove. */
+	/* A reservation has created no device, so no device must be removed. */
 	if (lease->state == LEASE_RESERVED)
 		return lease_drop(store, lease->vgpu.id, err);
 	release_mark_lease(store, lease);
 	return lease_put(store, lease, err);
 }
 
-/* Returns 1, or 0 if nothing is left to release. */
+/* Returns 1, or 0 if the lease was a reservation, which is dropped. */
 static int mark_releasing(struct store *store, struct lease *lease, int64_t asked_ms, struct err *err)
 {
 	const struct event_about about = event_of(lease);
 	bool reserved = lease->state == LEASE_RESERVED;
 
-	/* A write would restart the driver's clean-up time, or end a wait that began after `asked_ms`. */
+	/*
+	 * Do not write the lease: a write would restart the driver's clean-up time, or end a delay from after
+	 * `asked_ms`.
+	 */
 	if (lease->state == LEASE_RELEASING && (!lease->deadline_ms || lease->since_ms > asked_ms))
 		return 1;
 	lease->deadline_ms = 0;
@@ -103,7 +106,7 @@ static int take_turn(const struct sweep *sweep, size_t i, int64_t deadline_ms, i
 	return r;
 }
 
-/* Takes a turn for each release that waits. Returns the number that still wait. */
+/* Tries each waiting release once. Returns the number of releases that still wait. */
 static size_t take_turns(const struct sweep *sweep, int *results, int64_t deadline_ms)
 {
 	size_t n = sweep->leases.n, waiting = 0;
@@ -148,8 +151,8 @@ static void log_release(void *arg, const struct lease *lease, int r, const struc
 }
 
 /*
- * Records that QEMU did not start with these vGPUs, which libvirt reports since 10.5. The card may be the cause; if it
- * is not, trying it last does no harm. The record is only advice, so the leases are read without the lock.
+ * Records that QEMU did not start with these vGPUs, so that their pGPUs are tried last. libvirt reports this since
+ * 10.5. Reads the leases without a lock, because the record is only advice.
  */
 static void note_failures(const struct store *store, const struct policy *policy, const char *domain, int64_t asked_ms)
 {
@@ -183,14 +186,14 @@ int lifecycle_release(const struct host *host, const struct config *config, cons
 	int r = store_open(&store, host, false, err);
 	bool handled;
 
-	/* Without a store, nothing was ever leased. */
+	/* Without a store, no vGPU was ever leased. */
 	if (r < 0 || store.leases < 0)
 		return r;
 	if (strcmp(reason, "failed") == 0)
 		note_failures(&store, sweep.policy, domain, asked_ms);
-	/* If a lease cannot be marked in time, a later pass or start finds that its domain has ended. */
+	/* Ignore an error here: a later pass or start notices that the domain has ended. */
 	r = release_mark(&store, domain, asked_ms, wait_ms, &sweep.leases, err);
-	/* The handler completes and reports releases. If no handler runs, report what is left. */
+	/* The handler finishes and reports releases. Without a handler, report unfinished releases here. */
 	handled = store_locked(&store, STORE_HANDLER);
 	if (wait_ms)
 		release_sweep(&sweep, asked_ms + wait_ms - END_MS, handled ? 0 : LAST_MS);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The XML that results from a plan, and a definition with new UUIDs and VFs. */
+/* Rewrites a domain's XML: inserts the vGPUs of a plan, or replaces UUIDs and VFs of a definition. */
 #include "act/rewrite.h"
 
 #include <errno.h>
@@ -43,7 +43,7 @@ int rewrite_plan(struct rewritten *out, const struct domxml *doc, const struct w
 	return -err->code;
 }
 
-/* Must the VF be checked against this host? The address in the metadata may be of another host. */
+/* Is this a VF with metadata? Its address may be of another host, so the VF must be checked against this host. */
 static bool is_vf(const struct vgpu_request *req)
 {
 	return req->kind == REQUEST_PCI && req->has_metadata;
@@ -53,7 +53,7 @@ static int find_changes(struct rewrite *r, struct err *err)
 {
 	const struct request *request;
 
-	/* Parse all PCI hostdevs, so that no vGPU gets the address of another PCI device. */
+	/* Parse all PCI hostdevs, so that no vGPU gets the address of another hostdev. */
 	if (domxml_parse(&r->doc, r->xml, r->len, DOMXML_FILE | DOMXML_ALL_PCI, err) < 0)
 		return -err->code;
 	hostdev_filter_keep(r->doc, NULL, NULL, NULL);
@@ -66,7 +66,7 @@ static int find_changes(struct rewrite *r, struct err *err)
 		bool renamed = req->kind == REQUEST_MDEV && (r->all || req->any);
 
 		r->asks |= renamed ? req->has_metadata : is_vf(req);
-		/* Only mdevs get a random ID. change_vfs() replaces VFs. */
+		/* change_vfs() replaces VFs. */
 		if (!renamed)
 			continue;
 		r->changes[r->nchanges].req = i;
@@ -86,7 +86,7 @@ static void predict(struct rewrite *r, struct world *world)
 	}
 }
 
-/* which[i]: the index of VF i in the document's request. The metadata of a VF keeps its facts. */
+/* which[i]: the index of VF i in the document's request. The migration facts of a VF stay unchanged. */
 static int change_vfs(struct rewrite *r, const struct preview *preview, const size_t *which, struct err *err)
 {
 	const struct plan *plan = &preview->plan;
@@ -105,7 +105,7 @@ static int change_vfs(struct rewrite *r, const struct preview *preview, const si
 	return 0;
 }
 
-/* Plans only the VFs. Without VFs, the host is read for the migration facts of the mdevs. */
+/* Plans the VFs. Without VFs, reads the host only for the migration facts of the mdevs. */
 static int ask_host(struct rewrite *r, const struct config *config, struct err *err)
 {
 	const struct request *request = domxml_request(r->doc);

@@ -2,9 +2,8 @@
 /*
  * A domain's XML with other vGPUs.
  *
- * rewrite_plan() inserts a plan's vGPUs, for the hook at migrate and restore, and for their previews.
- * rewrite_definition() changes a definition: placeholders get UUIDs, and VFs that are not available here are replaced
- * (PLAN_ASSIGN), in the hostdev and in the metadata. The <vgpu:device> of a new UUID gets this host's migration facts.
+ * rewrite_plan() inserts the vGPUs of a plan. rewrite_definition() replaces the placeholders and unavailable VFs of a
+ * definition, in hostdevs and metadata, and adds migration facts.
  */
 #pragma once
 
@@ -22,8 +21,8 @@ struct rewritten {
 };
 
 /*
- * Inserts the IDs of a plan's steps into the XML, or copies the XML if no ID changes. If an ID changes for an arriving
- * domain, this host's facts replace those of the source, and a hostdev changes its type with its framework.
+ * Inserts the IDs of a plan's steps into the XML, or copies the XML if no ID changes. A changed ID of an arriving
+ * domain also gets the migration facts of this host and, with another framework, another hostdev type.
  */
 int rewrite_plan(struct rewritten *out, const struct domxml *doc, const struct world *world, const struct plan *plan,
 		 struct err *err);
@@ -31,9 +30,9 @@ int rewrite_plan(struct rewritten *out, const struct domxml *doc, const struct w
 struct rewrite {
 	const char *xml; /* must outlive the rewrite */
 	size_t len;
-	const struct host *host; /* decides which UUIDs are placeholders; NULL: their form decides */
-	bool all;                /* gives every mdev a new UUID, not only placeholders */
-	/* The result. */
+	const struct host *host; /* NULL: every UUID of a placeholder's form is a placeholder */
+	bool all;                /* give every mdev a new UUID, not only placeholders */
+	/* The results. */
 	struct domxml *doc;
 	struct domxml_change *changes;
 	size_t nchanges;
@@ -43,8 +42,9 @@ struct rewrite {
 };
 
 /*
- * Finds the changes, and makes `rewritten`. `config` NULL: the host is not read, so facts and VFs stay. If the host
- * cannot be read, omits its facts, and fails only if the metadata names a VF. -ENOSPC: no VF is free to replace a VF.
+ * Finds the changes, and makes `rewritten`. If `config` is NULL, does not read the host, and keeps facts and VFs. If
+ * the host cannot be read, omits its facts, but fails if the metadata names a VF. -ENOSPC: no VF is free to replace a
+ * VF.
  */
 int rewrite_definition(struct rewrite *rewrite, const struct config *config, struct err *err);
 
