@@ -69,7 +69,7 @@ static const struct arg options[] = {
 };
 
 /*
- * A call with exactly four arguments is libvirt's: a domain may be named --dry-run. Any other call has options, "--"
+ * Four arguments are always a call by libvirt, even if a domain is named --dry-run. Any other call has options, "--"
  * and the four arguments.
  */
 static int parse_call(struct hook *hook, int argc, char **argv, struct err *err)

@@ -121,7 +121,7 @@ static int begin_work(struct apply *apply, const struct step *steps, size_t n, s
 
 		if (*done->now.vgpu.id && steps[i].kind != STEP_CREATE)
 			continue;
-		/* The device of an earlier round is gone, so the step creates the device again. */
+		/* STEP_CREATE after an earlier round means that the device of that round is gone. */
 		forget_done(done);
 		work = store_lock_vgpu(apply->store, steps[i].vgpu.id, err);
 		if (work >= 0) {

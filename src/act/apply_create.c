@@ -193,7 +193,7 @@ int create_ensure(const struct apply *apply, const struct step *step, struct app
 {
 	const struct host *host = apply->store->host;
 	struct creation creation = { apply, host, step, &step->vgpu, done->work, .params = params };
-	/* kernel_exists() returns 0 for a plain VF, which always exists. */
+	/* Do not ask kernel_exists() about a plain VF: the VF always exists, but the function returns 0. */
 	int exists = step->vgpu.framework == FW_VF ? step->kind != STEP_CREATE : kernel_exists(host, &step->vgpu);
 	bool unfinished = done->kept && done->now.state == LEASE_CREATING;
 	int r;

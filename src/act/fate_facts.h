@@ -45,9 +45,9 @@ void fate_definition(struct fate *fate, const struct fate_look *look, const stru
 bool fate_is_novas(const struct fate_look *look, const struct vgpu_ref *vgpu);
 
 /*
- * Does the XML of a domain other than `but` name `id`? Returns NULL if not, else `why`: the domain, or why the domain
- * is unknown. With look->note, restarts the idle time of a named `id`, because for a moment during Nova's redefinition
- * of a domain no XML names the vGPU.
+ * Does the XML of a domain other than `but` name `id`? NULL: no; else `why`, with the domain or a read error. If a
+ * domain names `id` and look->note is set, restarts the idle time of `id`: while Nova redefines the domain, no XML
+ * names the vGPU for a moment.
  */
 const char *fate_named(const struct fate_look *look, const char *id, const char *but, char why[REASON_SIZE]);
 

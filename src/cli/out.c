@@ -51,7 +51,7 @@ static void write_string(FILE *to, const char *s)
 	putc('"', to);
 }
 
-/* Writes what precedes a value: a comma, a newline and the key, each if needed. False if `json` is NULL. */
+/* Writes a comma if needed, a newline, and the key if any. False if `json` is NULL. */
 static bool begin_member(struct json_out *json, const char *key)
 {
 	if (!json)
