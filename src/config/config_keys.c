@@ -150,6 +150,12 @@ static int add_enabled(const struct setting *t, char *item)
 			       "'%.80s' is not a type ID such as nvidia-35; separate types with commas", item);
 		return config_mistake_word(t->draft, item);
 	}
+	for (size_t i = 0; i < draft->enabled.n && t->at.nova; i++)
+		if (strcmp(draft->enabled.types[i].text, type) == 0) {
+			config_warn(&t->at, draft->config, EINVAL,
+				    "%s is listed twice; if it has device_addresses, Nova does not start", type);
+			return 0;
+		}
 	return add_item(t, &draft->enabled.types, &draft->enabled.n, TYPES_MAX, "types", type);
 }
 
