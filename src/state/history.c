@@ -364,6 +364,8 @@ bool counts_read(const struct host *host, struct counts *counts)
 {
 	autoclose int fd = openat(host->root, COUNTS, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
 
+	if (fd >= 0 && pread(fd, counts, sizeof(*counts), 0) == (ssize_t)sizeof(*counts))
+		return true;
 	*counts = (struct counts){ 0 };
-	return fd >= 0 && pread(fd, counts, sizeof(*counts), 0) == (ssize_t)sizeof(*counts);
+	return false;
 }

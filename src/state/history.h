@@ -127,5 +127,5 @@ enum refusal refusal_of(const struct err *err);
 /* Counts one call of the hook. Without a store, nothing is counted. */
 void counts_add(const struct host *host, enum count_op op, int64_t took_ms, enum refusal refusal);
 
-/* False: nothing has been counted yet, or the file cannot be read. */
+/* False: nothing has been counted yet, or the file cannot be read; all counts are 0. */
 bool counts_read(const struct host *host, struct counts *counts);
