@@ -282,8 +282,10 @@ static void report_outcome(struct gc_item *item, int r, const struct err *err)
 	const struct vgpu_ref *vgpu = &item->vgpu;
 	const struct event_about about = { .vgpu = vgpu, .domain = item->lease.domain, .name = item->lease.name };
 
-	item->outcome = r == 0 ? GC_GONE : GC_FAILED;
-	if (r < 0) {
+	item->outcome = r == RELEASE_TAKEN ? GC_STAYS : r == 0 ? GC_GONE : GC_FAILED;
+	if (r == RELEASE_TAKEN) {
+		text_copy(item->fate.why, sizeof(item->fate.why), "its lease changed in the meantime");
+	} else if (r < 0) {
 		text_cut(item->trouble, sizeof(item->trouble), err->text);
 		event_log(EVENT_DELAYED, &about, "gc: %s cannot be released: %s", vgpu->id, err->text);
 	} else {

@@ -36,8 +36,8 @@ static int lock_lease(struct store *store, const char *id, int wait_ms, struct l
 }
 
 /*
- * lock_lease() for a lease that is `releasing`. 0: the lease does not exist or is not `releasing`; -EAGAIN: the lock is
- * held too long, or the vGPU is kept for its domain, which is arriving.
+ * lock_lease() for a lease that is `releasing`. 0: the lease does not exist; RELEASE_TAKEN: it is not `releasing`;
+ * -EAGAIN: the lock is held too long, or the vGPU is kept for its domain, which is arriving.
  */
 static int lock_releasing(struct store *store, const char *id, int wait_ms, struct lease *now, struct err *err)
 {
@@ -47,7 +47,7 @@ static int lock_releasing(struct store *store, const char *id, int wait_ms, stru
 		return r == -ETIMEDOUT ? err_recode(err, EAGAIN) : r;
 	left = sys_left_ms(now->deadline_ms);
 	if (now->state != LEASE_RELEASING)
-		r = 0;
+		r = RELEASE_TAKEN;
 	else if (left > 0)
 		r = err_set(err, EAGAIN, "vGPU %s: kept for up to %d s for its domain, which is arriving", id,
 			    left / 1000 + 1);
@@ -145,7 +145,7 @@ static int removal_write(struct removal *removal, int wait_ms, struct err *err)
 	return r == -EINTR && kernel_exists(host, removal->vgpu) == 0 ? 0 : r;
 }
 
-/* Takes the work lock for removing a device. Returns 1, or 0 if the lease is no longer `releasing`. */
+/* Takes the work lock for removing a device. Returns the results of lock_releasing(). */
 static int begin_removal(struct removal *removal, struct store *store, int64_t deadline_ms, struct err *err)
 {
 	const char *id = removal->vgpu->id;
@@ -204,7 +204,7 @@ static int let_driver_remove(const struct host *host, const struct policy *polic
 	return r;
 }
 
-/* Tries once to finish a release. Returns 0 even if the domain has taken over the lease. */
+/* Tries once to finish a release. Returns the results of release_finish(). */
 static int try_finish(struct store *store, const struct lease *lease, int64_t deadline_ms, int64_t look_by_ms,
 		      struct err *err)
 {
@@ -213,7 +213,7 @@ static int try_finish(struct store *store, const struct lease *lease, int64_t de
 	bool removes = lease->origin == LEASE_CREATED;
 	int r = removes ? begin_removal(&removal, store, deadline_ms, err) : 1;
 
-	if (r <= 0)
+	if (r != 1)
 		return r;
 	r = is_closed(store->host, id, look_by_ms, err);
 	if (r == 0 && removes)
@@ -333,5 +333,5 @@ int release_now(struct store *store, const struct policy *policy, const struct l
 	if (r <= 0 || reserved)
 		return r;
 	r = release_finish(store, policy, lease->vgpu.id, deadline_ms, deadline_ms, err);
-	return r < 0 ? r : 1;
+	return r < 0 ? r : r != RELEASE_TAKEN;
 }

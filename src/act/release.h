@@ -35,15 +35,17 @@ int release_mark(struct store *store, const char *domain, int64_t asked_ms, int 
 /*
  * Finishes the release of a `releasing` lease by `deadline_ms` (CLOCK_MONOTONIC). The search of all processes may last
  * until `look_by_ms`. Drops the lease only if the result is 0:
- *   0: released, or taken over by its domain
+ *   0: released, by this or another process
+ *   RELEASE_TAKEN: the domain has taken over the lease
  *   -EBUSY: a process has the device open
  *   -EAGAIN: lock or driver took too long, or unknown whether the device is open
  *   other: the kernel's error
  */
+enum { RELEASE_TAKEN = 2 };
 int release_finish(struct store *store, const struct policy *policy, const char *id, int64_t deadline_ms,
 		   int64_t look_by_ms, struct err *err);
 
-/* Several releases, finished together. `told` is called for each success, and at the last look for each failure. */
+/* Several releases, finished together. `told` gets each result of release_finish(), but a failure only at the last look. */
 struct sweep {
 	struct store *store;
 	const struct policy *policy;
@@ -82,10 +84,8 @@ int release_wait_closed(const struct host *host, const char *id, int64_t deadlin
 /*
  * Takes one lease from its domain and releases it by `deadline_ms`. Returns:
  *   1: released
- *   0: the lease changed meanwhile
- *   -EBUSY, -EAGAIN: a process has the device open, or may have
- *   other: another error
- * After an error, the lease is unchanged or `releasing`.
+ *   0: the lease has changed, so that it is not this one that is released
+ *   negative: as release_finish(); the lease can already be `releasing`
  */
 int release_now(struct store *store, const struct policy *policy, const struct lease *lease, int64_t deadline_ms,
 		struct err *err);

@@ -101,7 +101,7 @@ static int take_turn(const struct sweep *sweep, size_t i, int64_t deadline_ms, i
 	struct err err = { 0 };
 	int r = release_finish(sweep->store, sweep->policy, lease->vgpu.id, deadline_ms, look_by_ms, &err);
 
-	if (r == 0 || last)
+	if (r >= 0 || last)
 		sweep->told(sweep->arg, lease, r, &err);
 	return r;
 }
@@ -133,7 +133,7 @@ void release_sweep(const struct sweep *sweep, int64_t deadline_ms, int last_look
 		sys_sleep_ms(PAUSE_MS);
 	now = sys_now_ms();
 	for (size_t i = 0; last_look_ms && i < sweep->leases.n; i++)
-		if (results[i] != 0)
+		if (results[i] < 0)
 			take_turn(sweep, i, now, now + last_look_ms, true);
 	free(results);
 }
@@ -145,7 +145,7 @@ static void log_release(void *arg, const struct lease *lease, int r, const struc
 	(void)arg;
 	if (r == 0)
 		event_log(EVENT_RELEASED, &about, "release: domain %s: released %s", lease->name, lease->vgpu.id);
-	else
+	else if (r < 0)
 		event_log(EVENT_DELAYED, &about, "release: domain %s: %s: not released yet: %s; run 'vgpu-lease gc'",
 			  lease->name, lease->vgpu.id, err->text);
 }

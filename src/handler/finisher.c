@@ -147,7 +147,7 @@ static void be_patient(struct finisher *f, int left)
 	f->at_ms = left == 0 && !f->unwatched ? INT64_MAX : sys_now_ms() + wait_ms;
 }
 
-/* Tries once to complete a release. Returns true if the lease is released. */
+/* Tries once to complete a release. Returns true if the lease is released, or its domain has taken it over. */
 static bool finish_one(struct store *store, const struct policy *policy, const struct lease *lease,
 		       const struct lease_marks *logged, struct lease_marks *failed)
 {
@@ -160,10 +160,10 @@ static bool finish_one(struct store *store, const struct policy *policy, const s
 	    sys_process_lives(lease->writer, lease->writer_start))
 		return false;
 	r = release_finish(store, policy, lease->vgpu.id, sys_now_ms() + TURN_MS, sys_now_ms() + LOOK_MS, &err);
-	if (r == 0) {
+	if (r == 0)
 		event_log(EVENT_RELEASED, &about, "release: domain %s: released %s", lease->name, lease->vgpu.id);
+	if (r >= 0)
 		return true;
-	}
 	if ((r == -EBUSY || r == -EAGAIN) && sys_now_ms() - lease->since_ms < policy_release_ms(policy))
 		return false;
 	if (!lease_marks_have(logged, lease))

@@ -48,7 +48,24 @@ static void origins(void)
 	ok(finish(U(2)) == 0 && exists(U(2)) && !lease_now(U(2)), "of what was adopted only the lease goes");
 	ok(finish(U(2)) == 0, "a release can be repeated");
 	put(U(2), GUEST(1), LEASE_ACTIVE, LEASE_CREATED);
-	ok(finish(U(2)) == 0 && exists(U(2)) && lease_now(U(2)), "an active lease keeps its device");
+	ok(finish(U(2)) == RELEASE_TAKEN && exists(U(2)) && lease_now(U(2)), "an active lease keeps its device");
+}
+
+static void tell(void *told, const struct lease *lease, int r, const struct err *why)
+{
+	(void)lease;
+	(void)why;
+	*(int *)told = r;
+}
+
+static void told(void)
+{
+	struct lease lease = put(U(2), GUEST(1), LEASE_ACTIVE, LEASE_CREATED);
+	int r = -1;
+	const struct sweep sweep = { &store, &config.policy, { .list = &lease, .n = 1 }, tell, &r };
+
+	release_sweep(&sweep, sys_now_ms() + 300, 100);
+	ok(r == RELEASE_TAKEN, "what its domain has taken over is not said to be released");
 }
 
 static void marks(void)
@@ -198,5 +215,5 @@ static void kept_locks(void)
 	work_locks_end(&locks, NULL);
 }
 
-LIVE_TESTS("t4", "[policy]\ndriver_cleanup = 0\nrelease_timeout = 1\n", origins, marks, removals, definitions,
+LIVE_TESTS("t4", "[policy]\ndriver_cleanup = 0\nrelease_timeout = 1\n", origins, told, marks, removals, definitions,
 	   taken_over, kept_locks)
