@@ -17,7 +17,10 @@
 #include "state/history.h"
 #include "look/looked.h"
 
-enum { TURN_MS = 2000, MOST_TIMES = 4 }; /* apply_has_time() is true for at most MOST_TIMES lock_timeouts */
+enum {
+	TURN_MS = 2000, /* the wait for a busy pGPU, while others may have capacity */
+	MOST_TIMES = 4, /* a run waits for other processes at most this many times lock_timeout */
+};
 
 void apply_start(struct apply *apply, struct store *store, const struct policy *policy, const struct request *request,
 		 const char *op)

@@ -31,7 +31,7 @@ struct creation {
 	size_t nattrs;
 };
 
-/* Counts the free instances and creates in one child, because a child costs as much as a hundred reads. */
+/* Reads the capacity in the child that creates, because a second child would cost as much as a hundred reads. */
 static int create_device(void *arg, struct err *err)
 {
 	const struct creation *creation = arg;

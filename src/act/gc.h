@@ -81,9 +81,8 @@ struct gc {
 };
 
 /*
- * Makes the pass. The results must be empty. Negative: the devices or leases cannot be read, and nothing was judged. An
- * error with one item sets `trouble` of that item. Releasing leases takes at most `release_timeout` plus
- * `driver_cleanup`, plus the driver's time.
+ * Runs the pass. The caller leaves the results zeroed. Returns a negative errno, and judges nothing, if the devices or
+ * leases cannot be read, or the store's lock is not free in time. An error with one item only sets its `trouble`.
  */
 int gc_run(struct gc *gc, struct err *err);
 void gc_free(struct gc *gc);

@@ -45,7 +45,7 @@ enum { RELEASE_TAKEN = 2 };
 int release_finish(struct store *store, const struct policy *policy, const char *id, int64_t deadline_ms,
 		   int64_t look_by_ms, struct err *err);
 
-/* Several releases, finished together. `told` gets each result of release_finish(), but a failure only at the last look. */
+/* Several releases, finished together. `told` gets each result of release_finish(), a failure only at the last look. */
 struct sweep {
 	struct store *store;
 	const struct policy *policy;

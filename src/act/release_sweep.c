@@ -151,8 +151,8 @@ static void log_release(void *arg, const struct lease *lease, int r, const struc
 }
 
 /*
- * Records that QEMU did not start with these vGPUs, so that their pGPUs are tried last. libvirt reports this since
- * 10.5. Reads the leases without a lock, because the record is only advice.
+ * Records a failure of each pGPU on which the failed start created a vGPU, so that later starts try the pGPU last.
+ * libvirt reports failed starts since 10.5. Reads the leases without a lock, because the record is only advice.
  */
 static void note_failures(const struct store *store, const struct policy *policy, const char *domain, int64_t asked_ms)
 {

@@ -42,9 +42,9 @@ struct rewrite {
 };
 
 /*
- * Finds the changes, and makes `rewritten`. If `config` is NULL, does not read the host, and keeps facts and VFs. If
- * the host cannot be read, omits its facts, but fails if the metadata names a VF. -ENOSPC: no VF is free to replace a
- * VF.
+ * Fills in the results. If `config` is NULL, or the host cannot be read, the definition keeps its migration facts. If
+ * `config` is NULL, it also keeps its VFs; if the host cannot be read, a VF in the metadata is an error. -ENOSPC: a VF
+ * must be replaced, and no other is free.
  */
 int rewrite_definition(struct rewrite *rewrite, const struct config *config, struct err *err);
 

@@ -21,7 +21,7 @@
 
 enum { GUEST_MIB = 2048, CONFIG_MAX = 1024 * 1024, RANKS = 7 };
 
-/* Names the type of a GPU's plain VFs. NULL: the card is not a GPU with plain VFs. */
+/* For inv_query.name: a GPU with plain VFs has one name, every other card has none. */
 static const char *name_plain(const void *arg, const struct inv_pgpu *card, size_t n)
 {
 	static char name[TYPE_SIZE];

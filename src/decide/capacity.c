@@ -54,9 +54,9 @@ struct card_load {
 	int nbeside;
 	bool leased_beside; /* a vGPU of another type has a lease, so it cannot be removed */
 	int known_mib;      /* framebuffer of the last device whose size is known; 0: none */
-	bool kept;          /* retype cannot remove a device of another type */
-	bool preset;        /* a device of another type was not made for a guest, but retype can remove it */
-	bool elsewhere;     /* a device of another type is on a VF that cannot have the requested type */
+	bool kept;          /* one of the devices of another type cannot be removed by retype */
+	bool preset;        /* one of them was not made for a guest, but retype can remove it */
+	bool elsewhere;     /* one of them is on a VF that cannot have the requested type */
 	bool mixed;         /* devices have several sizes, so mixed-size mode is on */
 };
 

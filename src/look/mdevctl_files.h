@@ -44,8 +44,8 @@ bool mdevctl_defines(const struct host *host, const char *uuid);
 bool mdevctl_defines_on(const struct host *host, const char *uuid, const char *parent);
 
 /*
- * Lists all definitions, sorted by parent and UUID; the caller frees the list. If a definition is unreadable or not
- * valid JSON, returns the first error, and lists the others.
+ * Lists all definitions, sorted by parent and UUID; the caller frees the list. Leaves out definitions that are invalid
+ * or cannot be read, and returns the first such error together with the list.
  */
 int mdevctl_definitions(struct definition **out, size_t *n, const struct host *host, struct err *err);
 

@@ -40,7 +40,7 @@ static bool is_beside(const struct host *host, const struct config *config, cons
 	return false;
 }
 
-/* Reads the card of this VF. False: the device is not a VF, or its card is not a GPU. */
+/* Reads the card of the VF at this address. False: there is no such VF, or its card is not a GPU. */
 static bool find_gpu(const struct host *host, const char *vf, struct inv_pgpu *card)
 {
 	return inventory_vf_card(host, vf, card) == VF_PRESENT && card->gpu;

@@ -60,7 +60,8 @@ struct scan {
 	int proc;
 	bool compares;                     /* the processes are those of the running kernel, so kcmp(2) works */
 	int64_t deadline_ms, others_by_ms; /* for all processes; for those of other users */
-	unsigned int steps, left;          /* `left`: what remains of OTHERS_MOST */
+	unsigned int steps;                /* descriptors that were counted */
+	unsigned int left;                 /* how many more may be read, if limited */
 	bool limited;                      /* OTHERS_MOST applies to the current process */
 	struct process *processes;
 	size_t nprocesses;

@@ -8,8 +8,8 @@
  *              vgpu-lease did not create it
  *   creating   a process is creating the device; void if no process is at work on it and the device is absent
  *   active     the domain has the device
- *   releasing  released once no process has the device open; if its domain migrates to this host or is restored, not
- *              before the deadline
+ *   releasing  its domain has ended, and the lease is dropped once no process has the device open; if the domain
+ *              arrives again, the device is kept for it until the deadline
  */
 #pragma once
 

@@ -23,7 +23,7 @@ static int uevent_show(const struct sim_node *node, FILE *out)
 	return 0;
 }
 
-/* Returns the number of bytes written, -E2BIG, or the injected error (control.h). */
+/* Drops the last byte, as NVIDIA's driver does. */
 static ssize_t take_params(const struct sim_parent *parent, char params[SIM_PARAMS_MAX + 1],
 			   const struct sim_write *write)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The records of history.h. */
+/* Reads and writes the records: a small file for each ID or pGPU, and the counts, which are in shared memory. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

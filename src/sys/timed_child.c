@@ -102,7 +102,7 @@ static void drop_standard(void)
 			close(fd);
 }
 
-/* The child's remaining time. At most BOUNDED_ANSWER_MS, because the child can begin a read with an earlier limit. */
+/* How long the parent may wait: at most BOUNDED_ANSWER_MS, because the child can begin a read that must end by then. */
 static int left_ms(const struct job *job)
 {
 	int64_t asked = job->asked_ms + job->read_ms, met = job->met_ms + 2 * (int64_t)job->read_ms, left;
