@@ -239,6 +239,19 @@ static const struct missing_card *idle(const struct world *world, const char *ad
 	return NULL;
 }
 
+/* Is the card reported as missing, because sections of the other kind name it or its VFs? */
+static bool is_named_wrongly(const struct world *world, const struct inv_pgpu *card)
+{
+	for (EACH(const struct missing_card *, missing, world->missing_cards, world->nmissing_cards)) {
+		const struct inv_parent *vf = inventory_parent(&world->inv, missing->card.address);
+
+		if (!card->pool.in_pool &&
+		    ((vf && vf->card == card) || strcmp(missing->card.address, card->address) == 0))
+			return true;
+	}
+	return false;
+}
+
 void check_cards(struct check *check)
 {
 	const struct inventory *inv = check->inv;
@@ -253,7 +266,7 @@ void check_cards(struct check *check)
 		if (missing->how != MISSING_IDLE || idle(world, missing->card.address) == missing)
 			look_at_missing(check, missing);
 	for (size_t i = 0; i < inv->npgpus; i++) {
-		if (idle(world, inv->pgpus[i]->address))
+		if (idle(world, inv->pgpus[i]->address) || is_named_wrongly(world, inv->pgpus[i]))
 			continue;
 		look_at_card(check, inv->pgpus[i]);
 		look_at_vfs(check, inv->pgpus[i]);

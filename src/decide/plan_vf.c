@@ -256,7 +256,7 @@ static bool not_pooled(struct planner *p, const struct inv_parent *vf)
 					  p->resolved->absent);
 	if (vf->card->pool.in_pool)
 		return plan_refuse_device(p, "not configured, but other VFs of its pGPU are");
-	if (vf->card->ready && vf->card->pool.claim == CLAIM_NONE)
+	if (vf->card->ready && vf->card->pool.claim == CLAIM_NONE && !pool_names(p->world->config, vf->card, vf->name))
 		return plan_refuse_device(p, "not in the pool: %s; add %s to device_addresses of a type",
 					  vf->card->pool.reason, vf->card->address);
 	return plan_refuse_device(p, "not in the pool: %s", vf->card->pool.reason);

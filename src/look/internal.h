@@ -41,6 +41,9 @@ void inv_not_ready(struct inv_pgpu *pgpu, const char *fmt, ...) __attribute__((f
 /* Marks the card not ready because its driver does not answer. */
 void inv_silent(struct inv_pgpu *pgpu);
 
+/* Why a card is in no pool of plain VFs. */
+#define INV_NEEDS_TYPE "its vGPUs need a type; configure this card in [mdev_TYPE]"
+
 /* The text for an errno of reading an attribute; EINVAL: the attribute is not a number. */
 const char *inv_describe(int code);
 

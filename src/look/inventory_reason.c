@@ -204,7 +204,7 @@ static void explain_plain(struct inv_pgpu *card, int dir)
 		inv_not_ready(card, "%s VFs are being disabled, but a guest still has one; shut down that guest",
 			      physfn >= 0 ? "its card's" : "its");
 	else if (sys_link(dir, "physfn", name, sizeof(name)) == 0 || sys_link(dir, "virtfn0", name, sizeof(name)) == 0)
-		inv_not_ready(card, "its VFs need a vGPU type; configure this card in [mdev_TYPE]");
+		inv_not_ready(card, INV_NEEDS_TYPE);
 	else if (is_given(dir, name, sizeof(name)))
 		explain_driver(card, name);
 	else if (read_count(card->address, dir, "sriov_totalvfs") > 0)

@@ -5,6 +5,7 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "look/inventory.h"
 #include "internal.h"
 #include "state/history.h"
@@ -20,7 +21,9 @@ static void add_missing(struct found *found, enum missing_how how, const struct 
 			const struct location *at, const char *address)
 {
 	struct missing_card *missing = mem_add(&found->list, &found->n, sizeof(*missing));
-	const struct inv_pgpu *card = inventory_pgpu(found->inv, address);
+	const struct inv_parent *vf = inventory_parent(found->inv, address);
+	const struct inv_pgpu *card = vf ? vf->card : inventory_pgpu(found->inv, address);
+	const char *reason = !card ? "" : card->ready ? card->pool.reason : card->reason;
 
 	missing->how = how;
 	missing->section = section;
@@ -30,8 +33,8 @@ static void add_missing(struct found *found, enum missing_how how, const struct 
 	text_copy(missing->card.address, sizeof(missing->card.address), address);
 	missing->card.framework = section->vf ? FW_VF : FW_MDEV;
 	/* A reason of the inventory is more precise. */
-	if (card && !card->ready)
-		memcpy(missing->card.reason, card->reason, sizeof(missing->card.reason));
+	if (*reason)
+		text_copy(missing->card.reason, sizeof(missing->card.reason), reason);
 	else
 		inventory_explain_card(found->host, address, section->vf, missing->card.reason);
 }

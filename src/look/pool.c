@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "internal.h"
 
 /* [vf_NAME] sections are for cards with plain VFs, all other sections for all other cards. */
 static bool is_for(const struct section *s, const struct inv_pgpu *card)
@@ -223,13 +224,24 @@ static bool explain_moved(struct inv_pgpu *card)
 	return false;
 }
 
+/* Does a [vf_NAME] section name or match the card, although its vGPUs have types? */
+static bool is_meant_as_plain(const struct section *s, const struct inv_pgpu *card)
+{
+	return s->vf && !is_for(s, card) && means_card(s, card);
+}
+
 static void explain_unnamed(struct inv_pgpu *card)
 {
 	const struct config *config = card->pool.config;
 
-	for (EACH(const struct section *, s, config->sections, config->nsections))
+	for (EACH(const struct section *, s, config->sections, config->nsections)) {
 		if (is_for(s, card) && pool_is_elsewhere(s, card, card->pool.reason))
 			return;
+		if (is_meant_as_plain(s, card)) {
+			explain(card, INV_NEEDS_TYPE);
+			return;
+		}
+	}
 	explain(card, "not named in the configuration");
 }
 

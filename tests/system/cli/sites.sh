@@ -223,6 +223,14 @@ vf_domain 1 0000:26:00.4 no nvidia-1152 >"$guest_xml"
 vf_guest "one whose VF has been given another type" M_VF_OF_OTHER_TYPE nvidia-1148 nvidia-1152
 rm "$guest_xml"
 
+### Cards of NVIDIA's in a section of plain VFs, with VFs and without
+new_host l40s/2+t4 vf_gpu@0000:26:00.0,0000:84:00.0
+for card in 26 84; do
+	check_says "a card in [vf_NAME] whose vGPUs have types fails for that" "^FAIL +pgpu .*0000:$card:00.0" M_NEEDS_TYPE
+	is "$(grep -c "0000:$card:00.0" <<<"$out")" 1 "and is named once"
+done
+reports "a start does not say either that nothing names it" start_vf 1 0000:26:00.4 -- M_NEEDS_TYPE
+
 ### Two guests take turns on one VF, each with a type of its own
 new_host l40s/4 nvidia-1156@0000:26:00.0 nvidia-1147@0000:26:00.0 policy 'pgpu_types = several'
 vf_domain 1 0000:26:00.4 no nvidia-1156 | libvirt_has vm1
