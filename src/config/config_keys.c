@@ -145,6 +145,9 @@ static int add_enabled(const struct setting *t, char *item)
 	struct draft *draft = t->draft;
 	char type[TYPE_SIZE];
 
+	/* NVIDIA lists the types of VFs by their numbers. */
+	if (*item && !item[strspn(item, "0123456789")])
+		return config_mistake(t->draft, &t->at, "'%.80s' is not a type ID; write nvidia-%.80s", item, item);
 	if (!type_parse(type, item)) {
 		config_mistake(t->draft, &t->at,
 			       "'%.80s' is not a type ID such as nvidia-35; separate types with commas", item);

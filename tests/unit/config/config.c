@@ -55,6 +55,8 @@ static const struct {
 	  "f:2: [devices] enabled_mdev_types: {M_CONF_BAD_TYPE_CONTINUED|nvidia-35 [policy]}" },
 	{ "a path as a type", "[devices]\nenabled_mdev_types = ../../x\n",
 	  "f:2: [devices] enabled_mdev_types: {M_CONF_BAD_TYPE_IN_LIST|../../x}" },
+	{ "a type's number alone, as drivers list it", "[devices]\nenabled_mdev_types = nvidia-35, 1148\n",
+	  "f:2: [devices] enabled_mdev_types: {M_CONF_TYPE_NUMBER|1148|1148}" },
 	{ "a path as a section's type", A "[mdev_../../x]\n", "f:3: [mdev_../../x]: {M_CONF_BAD_TYPE|../../x}" },
 	{ "a section of no type", A "[mdev_]\n", "f:3: [mdev_]: {M_CONF_BAD_TYPE|}" },
 	{ "a type in quotes", "[devices]\nenabled_mdev_types = \"nvidia-35\"\n",
