@@ -9,9 +9,8 @@ hook=$builddir/hooks/qemu tmp=$work
 # host MODEL [WORD...]: starts the host with this configuration, or an empty one.
 host() { configure </dev/null; start_host "$@"; }
 
-# domain N UUID [TYPE]: the XML of the domain vmN with this vGPU; vf_domain N ADDRESS [MANAGED [TYPE]]: with this VF.
+# domain N UUID [TYPE]: the XML of the domain vmN with this vGPU.
 domain() { mdev_xml "vm$1" "$(domain_uuid "$1")" "${@:2}"; }
-vf_domain() { vf_xml "vm$1" "$(domain_uuid "$1")" "${@:2}"; }
 
 # call OP SUBOP N [TYPE]: what libvirt does for the domain vmN, whose vGPU has the number N, too.
 call() { domain "$3" "$(uuid "$3")" "${4:-}" | "$hook" --root "$root" -- "vm$3" "$1" "$2" -; }

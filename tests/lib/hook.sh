@@ -48,13 +48,6 @@ asking() {
 }
 typed() { asking "uuid='$u1' type='$1'"; }
 
-# vf_domain N ADDRESS [MANAGED [TYPE]]: domain number N with this VF.
-vf_domain() {
-	local n
-	printf -v n %02x "$1"
-	vf_xml "vm$1" "${vm_uuid%??}$n" "${@:2}"
-}
-
 logged() { tr '\000-\010' '\n' <"$work/logged" | sed 's/^MESSAGE=//'; }
 
 devices() { (cd "$root/sys/bus/mdev/devices" && printf '%s ' *) | sed 's/[*] $//'; }

@@ -30,6 +30,12 @@ start_host() { # MODEL [WORD...]: with words, configured so
 	"$sim" "$root" "$1" || { echo "Bail out! the simulated host does not start"; exit 1; }
 	[ $# = 1 ] || configure "${@:2}"
 }
+# under WORD... -- COMMAND...: configures the host so, for the command and what follows.
+under() {
+	tap_split "$@"
+	configure "${tap_before[@]}"
+	"${tap_behind[@]}"
+}
 end_host() { "$sim" --stop "$root" 2>/dev/null || :; }
 # new_host MODEL [WORD...]: another one in its place, which has nothing of it. What finishes releases there may still be at it.
 new_host() {
@@ -114,9 +120,11 @@ with_lock() { (exec 8>>"$1" && flock 8 && "${@:2}" 8>&-); }
 with_handler() { with_lock "$root/run/vgpu-lease/handler.lock" "$@"; }
 # hook GUEST OP SUBOP EXTRA: as libvirt calls it, with the domain on standard input.
 hook() { "$builddir/hooks/qemu" --root "$root" -- "$@"; }
-# start_vf N ADDRESS [MANAGED [TYPE]], end_vf: the domain vmN with this VF, as vf_domain of hook.sh or cli.sh has it.
+# vf_domain N ADDRESS [MANAGED [TYPE]]: the domain vmN with this VF; start_vf, end_vf: it starts, it ends; vf_serves SENTENCE ...: both.
+vf_domain() { vf_xml "vm$1" "$(domain_uuid "$1")" "${@:2}"; }
 start_vf() { vf_domain "$@" | hook "vm$1" prepare begin -; }
 end_vf() { vf_domain "$@" | hook "vm$1" release end destroyed; }
+vf_serves() { holds "$1" start_vf "${@:2}" && end_vf "${@:2}"; }
 vf_type() { cat "$root/sys/bus/pci/devices/$1/nvidia/current_vgpu_type"; }
 set_vf_type() { echo "$2" >"$root/sys/bus/pci/devices/$1/nvidia/current_vgpu_type"; }
 

@@ -128,8 +128,7 @@ configure nvidia-1147@0000:26:00.0 nvidia-222 vf_flex@0000:4d:00.1
 odd() { with_device "$2" && tells "$1" says "${@:3}"; } # SENTENCE ADDRESS MESSAGE [ARG...]
 odd "a pGPU that is named" 0000:26:00.0 M_HOSTDEV_PGPU 0000:26:00.0
 odd "a pGPU of the type that takes the rest" 0000:84:00.0 M_HOSTDEV_PGPU 0000:84:00.0
-configure vf_flex@0000:4d:00.1
-odd "a pGPU one of whose VFs is named, where no type takes the rest" 0000:4d:00.0 M_HOSTDEV_PGPU 0000:4d:00.0
+under vf_flex@0000:4d:00.1 -- odd "a pGPU one of whose VFs is named, where no type takes the rest" 0000:4d:00.0 M_HOSTDEV_PGPU 0000:4d:00.0
 configure nvidia-1147@0000:26:00.0 nvidia-222 vf_flex@0000:4d:00.1
 odd "a VF of a card that has another in the pool" 0000:4d:00.2 M_HOSTDEV_BESIDE 0000:4d:00.2
 odd "a VF of a card that is not in the pool" 0000:4e:00.1 M_HOSTDEV_OUTSIDE 0000:4e:00.1 0000:4e:00.0

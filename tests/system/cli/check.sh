@@ -91,10 +91,8 @@ configure 'mtty-1@mtty, 0000:84:00.0'
 finds FAIL pgpu "$conf_path:4: 0000:84:00.0: $(message M_NOT_OFFERED mtty-1)*" "a card without the type"
 configure nvidia-222@10de:1eb8 'nvidia-223@numa=1'
 among FAIL pgpu "0000:85:00.0: *$(message M_GIVEN_TO_BOTH nvidia-222 nvidia-223)*" "a card that two sections match"
-configure nvidia-999
-finds FAIL type "$conf_path:2: *nvidia-999*" "a type that no card has"
-configure nvidia-558@10de:2235
-finds FAIL type "$conf_path:4: *nvidia-558*" "a match that fits no card, where nothing else can be leased"
+under nvidia-999 -- finds FAIL type "$conf_path:2: *nvidia-999*" "a type that no card has"
+under nvidia-558@10de:2235 -- finds FAIL type "$conf_path:4: *nvidia-558*" "a match that fits no card, where nothing else can be leased"
 configure <<EOF
 [devices]
 enabled_mdev_types = nvidia-222,

@@ -10,8 +10,7 @@ holds "which names them" says \
 	M_NO_PGPU_LEFT "nvidia-223, nvidia-224, nvidia-225, nvidia-226, nvidia-227, nvidia-228, nvidia-229, nvidia-230 and 2 more" nvidia-222 <<<"$out"
 fails "and advises no key that nova.conf does not have" grep -q device_match <<<"$out"
 configure nvidia-222 nvidia-223
-vl check
-holds "in our own file it does" grep -q 'nvidia-223.*device_match' <<<"$out"
+check_counts "in our own file it does" 1 'nvidia-223.*device_match'
 
 # Presets: a pool that a deployment has made, and nobody leases.
 configure nvidia-222@0000:84:00.0 nvidia-1147@10de:26b9 policy 'reclaim = never'
@@ -44,8 +43,7 @@ device=$(cut -c3- "$root/sys/bus/pci/devices/0000:00:02.0/device")
 configure "i915-GVTg_V5_4@8086:$device numa=0"
 check_says "where the kernel knows no NUMA node, check says to remove it" '^FAIL' M_NO_NODE i915-GVTg_V5_4 0 0
 holds "and so does a refusal" says M_NO_NODE i915-GVTg_V5_4 0 0 < <(call prepare begin 1 i915-GVTg_V5_4 2>&1)
-configure "i915-GVTg_V5_4@8086:$device"
-holds "which helps" call prepare begin 1 i915-GVTg_V5_4
+under "i915-GVTg_V5_4@8086:$device" -- holds "which helps" call prepare begin 1 i915-GVTg_V5_4
 
 ### A pGPU that does not come up: one finding for one cause, with that cause's fix
 l40s=0000:26:00.0 flex=0000:4d:00.0
@@ -61,29 +59,25 @@ only() {
 
 new_host l40s/4+flex/3
 control vfs "$l40s off"
-configure nvidia-1147 vf_flex@8086:56c0
-only "VFs off, of a card that a type for all takes" M_VFS_NOT_ENABLED -- M_VFS_RESTART $l40s
+under nvidia-1147 vf_flex@8086:56c0 -- only "VFs off, of a card that a type for all takes" M_VFS_NOT_ENABLED -- M_VFS_RESTART $l40s
 holds "beside a pool of plain VFs, which is well" grep -q "^PASS  type .* flex " <<<"$out"
 vl
 is "$(grep -c 'FAIL\|WARN' <<<"$out")" 1 "status has that line alone"
 for how in "device_match = 10de:26b9" "device_addresses = $l40s" "device_addresses = 0000:26:00.4" \
 	"device_addresses = 0000:26:00.4, 0000:26:00.5, 0000:26:00.6"; do
-	configure nvidia-1147 "$how"
-	only "VFs off, $how" M_VFS_NOT_ENABLED -- M_VFS_RESTART $l40s
+	under nvidia-1147 "$how" -- only "VFs off, $how" M_VFS_NOT_ENABLED -- M_VFS_RESTART $l40s
 done
 configure nvidia-1147@0000:26:00.4,0000:26:00.5 nvidia-1148@0000:26:00.6
 only "VFs off, of two types" M_VFS_NOT_ENABLED -- M_VFS_RESTART $l40s
 holds "which says for how many" grep -q '0000:26:00.4 and 2 more: ' <<<"$out"
 control vfs "$flex off"
 for how in "device_match = 8086:56c0" "device_addresses = $flex" "device_addresses = 0000:4d:00.1"; do
-	configure vf_flex "$how"
-	only "plain VFs off, $how" M_VFS_NOT_ENABLED
+	under vf_flex "$how" -- only "plain VFs off, $how" M_VFS_NOT_ENABLED
 done
 
 new_host l40s/4
 control register "$l40s off"
-configure nvidia-1147
-only "types that are not registered, for a type that takes all" M_NOT_REGISTERED
+under nvidia-1147 -- only "types that are not registered, for a type that takes all" M_NOT_REGISTERED
 fails "a driver that is loaded is not advised to be loaded" says M_LOAD_DRIVER <<<"$out"
 configure nvidia-1147 nvidia-1148
 vl check
@@ -91,25 +85,19 @@ is "$(grep -c '^FAIL' <<<"$out")|$(says_times M_NOT_REGISTERED <<<"$out")" "1|1"
 
 new_host l40s/4:2
 control vfs "$l40s off"
-configure nvidia-1147@10de:26b9
-only "one of two cards, of which the other makes VFs" M_VFS_NOT_ENABLED -- M_VFS_RESTART $l40s
+under nvidia-1147@10de:26b9 -- only "one of two cards, of which the other makes VFs" M_VFS_NOT_ENABLED -- M_VFS_RESTART $l40s
 holds "and a start gets one there" grep -q "^PASS  type .* on 0000:27:00.4" <<<"$out"
-configure nvidia-1147
-check_says "of all cards, one that does not come up is a warning" "^WARN .*$l40s" M_VFS_NOT_ENABLED
+under nvidia-1147 -- check_says "of all cards, one that does not come up is a warning" "^WARN .*$l40s" M_VFS_NOT_ENABLED
 
 new_host t4 nvidia-1147@10de:1eb8
 only "a card without the type, that is matched" M_NOT_OFFERED nvidia-1147
-configure nvidia-222@0000:99:00.0
-only "an address without a device" M_NO_PCI_DEVICE
+under nvidia-222@0000:99:00.0 -- only "an address without a device" M_NO_PCI_DEVICE
 configure nvidia-222@10de:1eb8 nvidia-1147@10de:1eb8
 vl_prints "a match that matches is not to be corrected, but the type" check -- M_MATCH_UNSUITED nvidia-1147
-configure nvidia-1147
-only "a type that no card has" M_NO_PGPU_SERVES nvidia-1147
-configure mtty-2@mtty
-only "a virtual parent that is named, without its driver" M_NO_PARENT_HERE
+under nvidia-1147 -- only "a type that no card has" M_NO_PGPU_SERVES nvidia-1147
+under mtty-2@mtty -- only "a virtual parent that is named, without its driver" M_NO_PARENT_HERE
 for_guest "$(uuid 1)" mtty-2 mtty
-configure mtty-2
-only "one that had vGPUs of the type" M_NO_PARENT_HERE
+under mtty-2 -- only "one that had vGPUs of the type" M_NO_PARENT_HERE
 
 ### A device of [vf_NAME] that is not a GPU, as after a shift of the bus numbers
 new_host flex/3+cx6 'vf_flex@0000:4d:00.0, 0000:17:00.0'
@@ -166,8 +154,7 @@ tee "$devices/$card/sriov_totalvfs" "$devices/$card/sriov_numvfs" <<<1 >/dev/nul
 ln -s "../$vf" "$devices/$card/virtfn0"
 ln -s "../$card" "$devices/$vf/physfn"
 ln -s ../../../../kernel/iommu_groups/7 "$devices/$vf/iommu_group"
-configure vf_mi300x@1002:74a1
-check_counts "an accelerator serves" 1 "^PASS .*$card"
+under vf_mi300x@1002:74a1 -- check_counts "an accelerator serves" 1 "^PASS .*$card"
 fails "and nothing is wrong with its class" says M_NOT_A_GPU <<<"$out"
 pci_ids "$devices/$card" 1002 74a1 020000
 check_says "of a network card with the same VFs check warns" "^WARN .*$card" M_NOT_A_GPU mi300x
@@ -184,8 +171,7 @@ for ids in "8086 0b30 120000 1" "8086 56c0 038000 0" "19e5 a250 120000 1" "19e5 
 	is "$?|$(grep -c "bus='0x65' slot='0x02'" <<<"$said")" "$other|$((1 - other))" \
 		"a match by vendor or node $([ "$other" = 1 ] && echo 'does not mean' || echo means) $vendor:$device"
 done
-configure vf_flex@1dd8:100c
-check_says "of such a device that is named check warns" "^WARN .*$card" M_NOT_A_GPU flex
+under vf_flex@1dd8:100c -- check_says "of such a device that is named check warns" "^WARN .*$card" M_NOT_A_GPU flex
 
 ### Adapters and channels of s390x, which are mdevs, too
 rm -r "${root:?}"/{sys,run,var}
@@ -210,10 +196,8 @@ vl_is "and gc --unused removes none" "0||" gc --dry-run --unused --grace 0 --no-
 other_mdev virtual/hct hct hct-1 vfio-pci "$(uuid 3)"
 vl_says "init does not enable them" 1 init -- M_INIT_NO_GPU
 vl_is "nor does gc --unused remove them" "0||" gc --dry-run --unused --grace 0 --no-headings
-configure hct-1
-vl_counts "unless they are configured" "0 1" "^remove *$(uuid 3)" gc --dry-run --unused --grace 0 --no-headings
-configure vfio_ap-passthrough@matrix
-check_says "one that is named is refused with the reason" ' matrix' M_NO_VGPU_PARENT
+under hct-1 -- vl_counts "unless they are configured" "0 1" "^remove *$(uuid 3)" gc --dry-run --unused --grace 0 --no-headings
+under vfio_ap-passthrough@matrix -- check_says "one that is named is refused with the reason" ' matrix' M_NO_VGPU_PARENT
 
 ### The name of a type, where the configuration needs its ID: the message gives the ID to write
 new_host t4:2+l40s/4
@@ -232,16 +216,12 @@ tells() {
 	holds "$3: list" says M_CONF_WRITE_ID "$2" "$1" <<<"$(said vgpu_lease --root "$root" list)"
 }
 
-configure 'GRID T4-1B'
-tells "GRID T4-1B" nvidia-222 "a name among the enabled types"
+under 'GRID T4-1B' -- tells "GRID T4-1B" nvidia-222 "a name among the enabled types"
 holds "in its line" says M_CONF_BAD_TYPE_IN_LIST "GRID T4-1B" <<<"$(said vgpu_lease --root "$root" check)"
 is "$(said vgpu_lease --root "$root" check | grep -c "^FAIL  config   $conf_path:2: ")" 1 "and once"
-configure 'NVIDIA L40S-2Q'
-tells "NVIDIA L40S-2Q" nvidia-1148 "a name of a type that VFs take"
-configure nvidia-222 'mdev_GRID T4-1B' 'max_instances = 1'
-tells "GRID T4-1B" nvidia-222 "a name in the header of a section"
-configure nvidia-222 mdev_T4-1B 'max_instances = 1'
-tells T4-1B nvidia-222 "one without a blank"
+under 'NVIDIA L40S-2Q' -- tells "NVIDIA L40S-2Q" nvidia-1148 "a name of a type that VFs take"
+under nvidia-222 'mdev_GRID T4-1B' 'max_instances = 1' -- tells "GRID T4-1B" nvidia-222 "a name in the header of a section"
+under nvidia-222 mdev_T4-1B 'max_instances = 1' -- tells T4-1B nvidia-222 "one without a blank"
 
 # That could be an ID: the file is right, and the host is asked.
 configure T4-1B
@@ -271,24 +251,18 @@ holds "and says what that means to a domain" says M_INIT_SEVERAL <<<"$out"
 types=$(sed -n 's/^enabled_mdev_types = //p' "$root/etc/vgpu-lease.conf")
 first=${types%%,*}
 
-# refused SENTENCE: check fails for the domain, as its start does; nothing else does.
+# refused SENTENCE KEY [ARG...]: check fails for the domain on standard input, and says this of it; its start fails, too. Nothing else does.
 refused() {
+	cat >"$defined/vm1.xml"
 	vl_counts "$1: check fails" "1 1" ^FAIL check
 	holds "$1: for its definition" grep -q "^FAIL  domain .*/vm1\.xml" <<<"$out"
+	holds "$1: and says why" says "${@:2}" <<<"$out"
 	fails "$1: its start is refused" start 2>"$work/err"
 }
-domain 1 "$(uuid 1)" | sed '/<metadata>/,/<\/metadata>/d' >"$defined/vm1.xml"
 start() { hook vm1 prepare begin - <"$defined/vm1.xml"; }
-refused "a domain that names no type"
-holds "with the types to name" says M_WHICH_TYPE_ABSENT "$types" <<<"$out"
-
-domain 1 "$(uuid 1)" "${first%?}x" >"$defined/vm1.xml"
-refused "a type that is mistyped"
-holds "which is named" says M_UNKNOWN_TYPE "${first%?}x" '' <<<"$out"
-
-domain 1 "$(uuid 1)" nvidia-222 >"$defined/vm1.xml"
-refused "a type of the card that is not enabled"
-holds "with the cards' types" says M_NO_CAPACITY nvidia-222 '*' <<<"$out"
+refused "a domain that names no type" M_WHICH_TYPE_ABSENT "$types" < <(domain 1 "$(uuid 1)" | sed '/<metadata>/,/<\/metadata>/d')
+refused "a type that is mistyped" M_UNKNOWN_TYPE "${first%?}x" '' < <(domain 1 "$(uuid 1)" "${first%?}x")
+refused "a type of the card that is not enabled" M_NO_CAPACITY nvidia-222 '*' < <(domain 1 "$(uuid 1)" nvidia-222)
 
 domain 1 "$(uuid 1)" "$first" >"$defined/vm1.xml"
 vl_counts "check fails for no domain that names its type" "0 0" ^FAIL check

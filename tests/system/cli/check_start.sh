@@ -35,8 +35,7 @@ types "a card that carries only another size fails" "FAIL type $conf_path:2: $(m
 is "$(grep -c '^WARN guest ' <<<"$notes")" 1 "and the guest that has it is told of"
 call release end 1
 orphan 0000:84:00.0 "$large" 7
-configure nvidia-222 policy 'reclaim_grace = 0' 'driver_cleanup = 0'
-types "an orphan that would be removed is in nobody's way"
+under nvidia-222 policy 'reclaim_grace = 0' 'driver_cleanup = 0' -- types "an orphan that would be removed is in nobody's way"
 like "$out" "*PASS  type *$(message M_CHECK_WOULD_REMOVE 1)*" "and is told of"
 remove_device "$(uuid 7)"
 
@@ -98,13 +97,11 @@ types "also where a guest that arrives has reserved the GPU instance, which is n
 
 # VFs with types, and plain ones.
 anew l40s+flex@0000:51:00.0
-configure nvidia-1145 vf_flex@8086:56c0
-types "a VF that takes a type, and a plain one"
+under nvidia-1145 vf_flex@8086:56c0 -- types "a VF that takes a type, and a plain one"
 is "$(grep -c '^PASS  type ' <<<"$out")" 2 "each is planned as what it is"
 sed -i 's/56c0/56c1/' "$conf_path"
 types "a section of plain VFs that fits no card" "WARN type $conf_path:4: *flex*"
-configure vf_flex@0000:51:00.1
-types "one VF alone"
+under vf_flex@0000:51:00.1 -- types "one VF alone"
 mkdir -p "$root/run/vgpu-lease/leases"
 chmod -R 700 "$root/run/vgpu-lease"
 start_vf 9 0000:51:00.1 yes
@@ -112,8 +109,7 @@ types "that a guest has" "WARN type *VF*"
 
 # One match for cards of two kinds, each of which makes one of the types.
 anew t4+l40s
-configure 'nvidia-222@10de:*' 'nvidia-1145@10de:*' policy 'pgpu_types = several'
-types "each type is planned on the cards that make it alone"
+under 'nvidia-222@10de:*' 'nvidia-1145@10de:*' policy 'pgpu_types = several' -- types "each type is planned on the cards that make it alone"
 is "$(grep -c '^PASS  type ' <<<"$out")" 2 "and gets one there"
 
 # The state cannot be written: each start would be refused.
@@ -258,8 +254,7 @@ rm "$root/run/libvirt/qemu" && mkdir "$root/run/libvirt/qemu"
 mount --bind "$root/.kernel" "$root/.kernel" && mount -o remount,bind,ro "$root/.kernel"
 check_says "/sys is read-only" "^FAIL +libvirt +$root/sys: " M_CHECK_SYS_READ_ONLY
 reports "a start says what forbids the write" call prepare begin 2 -- M_ADVICE_READ_ONLY
-configure vf_any@8086:56c0
-check_counts "plain VFs need none" 0 "^FAIL +libvirt "
+under vf_any@8086:56c0 -- check_counts "plain VFs need none" 0 "^FAIL +libvirt "
 umount "$root/.kernel"
 # here SCRIPT: check of this machine, with an /etc and a /run of its own, where libvirt runs after this script.
 mkdir -p "$tmp/etc"

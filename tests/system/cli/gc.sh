@@ -135,8 +135,7 @@ create mtty mtty-1 1
 call prepare begin 10 2>/dev/null
 vl_like "it works under a broken configuration" "0|*|$(message M_WARNING "*/vgpu-lease.conf:1: *")" gc
 is "$(verdict 1)" "stays: $(message M_FOREIGN_NO_CONF)" "but removes nothing foreign"
-configure nvidia-222 policy 'reclaim = never'
-gc_judges "nor where reclaim says never" 1 "stays: $(message M_FOREIGN_STAYS)"
+under nvidia-222 policy 'reclaim = never' -- gc_judges "nor where reclaim says never" 1 "stays: $(message M_FOREIGN_STAYS)"
 
 # A VF's lease without its type: that of a creation that was cut off is void, unless somebody may be at it.
 configure nvidia-1147@10de:26b9

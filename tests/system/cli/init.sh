@@ -185,8 +185,7 @@ device 0000:03:00.0 8086 56a0 030000 i915
 device 0000:00:02.0 8086 4c8a 030000 i915
 vl_is "the mainboard's VGA, a network card, an NPU, and GPUs without SR-IOV and GVT-g are no pGPUs" "0||" inventory --no-headings -o PGPU
 vl_says "and init knows of no GPU" 1 init -- M_INIT_NO_GPU
-configure i915-GVTg_V5_4@0000:00:02.0
-check_says "kvmgt is not advised for a GPU that has no GVT-g" 0000:00:02.0 M_NOT_GVTG
+under i915-GVTg_V5_4@0000:00:02.0 -- check_says "kvmgt is not advised for a GPU that has no GVT-g" 0000:00:02.0 M_NOT_GVTG
 rm -r "$devices/0000:00:02.0" "$root/etc/vgpu-lease.conf"
 
 device 0000:41:00.0 10de 26b9 030200 - 32
@@ -226,8 +225,7 @@ fails "no VF, no display of the mainboard's" grep -q '0000:05\|0000:17\|0000:06'
 configure vf_s7150@1002:6929
 vl_words "with a configuration, only the card that it means is listed" 0000:66:00.0 inventory --no-headings -o PGPU
 echo 692f >"$devices/0000:66:00.0/sriov_vf_device"
-configure vf_s7150@1002:692f
-check_says "the ID of its VFs is recognized" '^FAIL' M_VFS_ID 1002:692f 1002:6929
+under vf_s7150@1002:692f -- check_says "the ID of its VFs is recognized" '^FAIL' M_VFS_ID 1002:692f 1002:6929
 rm -r "${root:?}"
 
 ### On the simulator: VFs that are there, and no pool yet

@@ -65,8 +65,7 @@ sed "s/'test'/'qemu'/; s|</*node>||g" "$tmp/node.xml" | hook vm1 prepare begin -
 exec 7<>"$(node_of $vf)"
 seen="0|*$vf  flex  $vf  live,config  active  created  yes     $(printf %4d $$)"
 shows "$seen" "a VF is shown as others are, and what is none of ours is not"
-configure vf_other@8086:9999
-shows "$seen" "also when the configuration has it in the pool no longer"
+under vf_other@8086:9999 -- shows "$seen" "also when the configuration has it in the pool no longer"
 echo nonsense >"$root/etc/vgpu-lease.conf"
 shows "$seen" "or is broken"
 exec 7>&-

@@ -95,8 +95,7 @@ vl export nova-pci
 is "$(grep -c '^device_spec.*00\.2".*"resource_class": "CUSTOM_NVIDIA_1519"}$' <<<"$out")" 1 "each VF is exported with a class of its type"
 is "$(grep -c '^alias.*"nvidia-1520".*"resource_class": "CUSTOM_NVIDIA_1520"}$' <<<"$out")" 1 "which is what its alias asks for"
 holds "and Placement has to know of it" grep -qx 'report_in_placement = true' <<<"$out"
-configure nvidia-1519@0001:c8:00.2
-vl_counts "one type of a model needs no class" "0 0" 'resource_class|report_in_placement' export nova-pci
+under nvidia-1519@0001:c8:00.2 -- vl_counts "one type of a model needs no class" "0 0" 'resource_class|report_in_placement' export nova-pci
 new_host rtxpro6000/8 nvidia-1546@0001:c8:00.2,0001:c8:00.3 nvidia-1561@0001:c8:00.4
 for setting in on 1g.24gb; do control mig "0001:c8:00.0 $setting"; done
 start_vf 1 0001:c8:00.2
@@ -124,8 +123,7 @@ fails "one that was created since is" exists 3
 ### VFs that have had their type since the boot, on a card that is full of it and that nobody has seen empty
 new_host a10/8
 for vf in 4 5; do set_vf_type "0000:d8:00.$vf" 596; done
-configure nvidia-596@0000:d8:00.0
-vl_words "its capacity is not that of its VFs" "2 2 0" inventory --no-headings -o CAPACITY,USED,AVAILABLE
+under nvidia-596@0000:d8:00.0 -- vl_words "its capacity is not that of its VFs" "2 2 0" inventory --no-headings -o CAPACITY,USED,AVAILABLE
 vl_counts "nor does Nova get as many" "0 2" '^device_spec' export nova-pci
 start_vf 1 0000:d8:00.4
 reports "a start there is refused as on any full card" start_vf 2 0000:d8:00.6 -- M_NO_CAPACITY -- M_FULL_NO_MAX 0000:d8:00.0 2 -- M_FIX_FREE there
@@ -195,33 +193,28 @@ rm "$root/etc/libvirt/qemu/vm1.xml"
 ### VFs whose guests name their types: what a start would refuse, check says of a guest that is off
 new_host l40s/4+flex/2
 mkdir -p "$root/etc/libvirt/qemu/broken.xml"
-vf_guest() { # SENTENCE [KEY ARG...]: check agrees with a start, which is refused so
+# vf_guest SENTENCE "ADDRESS MANAGED [TYPE]" [KEY ARG...]: of a guest with this VF check agrees with a start, which is refused so.
+vf_guest() {
 	local said
-	said=$(hook vm1 prepare begin - <"$root/etc/libvirt/qemu/vm1.xml" 2>&1)
-	hook vm1 release end - <"$root/etc/libvirt/qemu/vm1.xml"
+	in_words vf_domain 1 "$2" | libvirt_has vm1
+	said=$(in_words start_vf 1 "$2" 2>&1)
+	in_words end_vf 1 "$2"
 	vl check
-	is "$(notes_of domain | grep -c "^FAIL.*${said#vgpu-lease: domain vm1: }")" $(($# > 1)) "$1"
-	[ $# = 1 ] || holds "as a start does, with the reason" says "${@:2}" <<<"$said"
+	is "$(notes_of domain | grep -c "^FAIL.*${said#vgpu-lease: domain vm1: }")" $(($# > 2)) "$1"
+	[ $# = 2 ] || holds "as a start does, with the reason" says "${@:3}" <<<"$said"
 }
 configure nvidia-1152@0000:26:00.0 nvidia-1148@0000:26:00.0 vf_flex@0000:4d:00.0 policy 'pgpu_types = several'
-guest_xml=$root/etc/libvirt/qemu/vm1.xml
-vf_domain 1 0000:26:00.4 no >"$guest_xml"
-vf_guest "check names a guest without a type, where there are several" M_WHICH_TYPE_ABSENT "nvidia-1152, nvidia-1148"
-vf_domain 1 0000:26:00.4 no nvidia-9999 >"$guest_xml"
-vf_guest "one whose type is mistyped" M_UNKNOWN_TYPE nvidia-9999 ""
-vf_domain 1 0000:4d:00.1 yes nvidia-9999 >"$guest_xml"
-vf_guest "also of a plain VF" M_UNKNOWN_TYPE nvidia-9999 ""
-vf_domain 1 0000:26:00.4 no nvidia-1150 >"$guest_xml"
-vf_guest "one whose type is not enabled" M_SERVES_MORE nvidia-1152
-vf_domain 1 0000:26:00.4 no nvidia-1148 >"$guest_xml"
-vf_guest "but none that can start"
+vf_guest "check names a guest without a type, where there are several" "0000:26:00.4 no" M_WHICH_TYPE_ABSENT "nvidia-1152, nvidia-1148"
+vf_guest "one whose type is mistyped" "0000:26:00.4 no nvidia-9999" M_UNKNOWN_TYPE nvidia-9999 ""
+vf_guest "also of a plain VF" "0000:4d:00.1 yes nvidia-9999" M_UNKNOWN_TYPE nvidia-9999 ""
+vf_guest "one whose type is not enabled" "0000:26:00.4 no nvidia-1150" M_SERVES_MORE nvidia-1152
+vf_guest "but none that can start" "0000:26:00.4 no nvidia-1148"
 configure nvidia-1152@0000:26:00.4 nvidia-1148@0000:26:00.5
-vf_guest "one whose type is another VF's" M_VF_SERVES 0000:26:00.4 nvidia-1152
+vf_guest "one whose type is another VF's" "0000:26:00.4 no nvidia-1148" M_VF_SERVES 0000:26:00.4 nvidia-1152
 set_vf_type 0000:26:00.4 1148
-vf_guest "but none whose VF has its type"
-vf_domain 1 0000:26:00.4 no nvidia-1152 >"$guest_xml"
-vf_guest "one whose VF has been given another type" M_VF_OF_OTHER_TYPE nvidia-1148 nvidia-1152
-rm "$guest_xml"
+vf_guest "but none whose VF has its type" "0000:26:00.4 no nvidia-1148"
+vf_guest "one whose VF has been given another type" "0000:26:00.4 no nvidia-1152" M_VF_OF_OTHER_TYPE nvidia-1148 nvidia-1152
+rm "$root/etc/libvirt/qemu/vm1.xml"
 
 ### Cards of NVIDIA's in a section of plain VFs, with VFs and without
 new_host l40s/2+t4 vf_gpu@0000:26:00.0,0000:84:00.0
@@ -252,8 +245,7 @@ vl_says "init does not say that there is no GPU" 1 init -- M_INIT_NOTHING
 holds "but that it has no types" says M_NO_TYPES <<<"$err"
 vl_says "types refers to inventory" 0 types -- M_INIT_NOTHING
 for words in '' nvidia-1525 nvidia-1525@$card; do
-	configure devices "$words"
-	vl_prints "inventory says so with '$words'" inventory -- M_NO_TYPES
+	under devices "$words" -- vl_prints "inventory says so with '$words'" inventory -- M_NO_TYPES
 	holds "and what to do" says M_NO_TYPES_DO $card <<<"$out"
 	vl_prints "as does check" check -- M_NO_TYPES
 done
@@ -356,8 +348,7 @@ configure nvidia-1525@0001:c8:00.0
 for n in 2 3; do vf_domain $n 0001:c8:00.$n | libvirt_has "vm$n"; done
 check_says "a guest's VF with another type is a warning" "^WARN +pgpu " M_CHECK_VF_TYPE 0001:c8:00.3 nvidia-1534 nvidia-1525
 is "$(notes_of pgpu | grep -c ^WARN)" 1 "one that no guest has is none"
-configure nvidia-1525@0001:c8:00.0 nvidia-1534@0001:c8:00.3
-check_counts "nor is one of its own section" 0 "^WARN +pgpu "
+under nvidia-1525@0001:c8:00.0 nvidia-1534@0001:c8:00.3 -- check_counts "nor is one of its own section" 0 "^WARN +pgpu "
 rm -r "$root/etc/libvirt"
 
 ### A laptop whose GPU one guest has a part of (GVT-g), while the definition of another has all of it
@@ -426,8 +417,7 @@ for card in 4d=1 4e=0; do
 	echo 31 >"$root/sys/bus/pci/devices/0000:${card%=*}:00.0/sriov_totalvfs"
 	echo "${card#*=}" >"$root/sys/bus/pci/devices/0000:${card%=*}:00.0/sriov_numvfs"
 done
-configure vf_flex@8086:56c0
-check_says "check warns of it, with its driver" "^WARN +pgpu .*0000:4e:00.0" M_BOUND_ELSEWHERE vfio-pci
+under vf_flex@8086:56c0 -- check_says "check warns of it, with its driver" "^WARN +pgpu .*0000:4e:00.0" M_BOUND_ELSEWHERE vfio-pci
 is "$status" 0 "and the host is sound"
 vf_domain 1 0000:4e:00.0 yes | libvirt_has vm1
 check_counts "the guest that has it takes no vGPU from others" 0 "^WARN +domain "
@@ -443,17 +433,14 @@ for card in "$root"/sys/bus/pci/devices/0000:*.0; do echo 0 >"$card/numa_node"; 
 configure 'vf_flex@8086:*'
 check_says "the processor's GPU, which a match by vendor selects as well, is a warning" "^WARN +pgpu " M_CANNOT_HAVE_VFS 0000:00:02.0
 is "$status" 0 "of a host that is sound"
-configure vf_flex@numa=0
-check_counts "one by NUMA node does not mean that of the management board" 0 0000:03:00.0
+under vf_flex@numa=0 -- check_counts "one by NUMA node does not mean that of the management board" 0 0000:03:00.0
 configure vf_flex@8086:4680 vf_other@8086:56c0
 check_says "a card whose own ID is matched fails" "^FAIL +pgpu " M_CANNOT_HAVE_VFS 0000:00:02.0
 rm -r "$root/sys/bus/pci/devices/0000:00:02.0"
 pci_device 0000:4e:00.0 8086 56c0 038000 vfio-pci
-configure vf_flex@0000:4d:00.0,0000:4e:00.0
-check_says "one that is named fails" "^FAIL +pgpu .*0000:4e:00.0" M_BOUND_ELSEWHERE vfio-pci
+under vf_flex@0000:4d:00.0,0000:4e:00.0 -- check_says "one that is named fails" "^FAIL +pgpu .*0000:4e:00.0" M_BOUND_ELSEWHERE vfio-pci
 pci_device 0000:00:02.0 8086 3e92 030000 vfio-pci
-configure i915-GVTg_V5_4@0000:00:02.0
-check_says "a laptop's GPU has the driver as its reason, too" "^FAIL +pgpu " M_BOUND_ELSEWHERE vfio-pci
+under i915-GVTg_V5_4@0000:00:02.0 -- check_says "a laptop's GPU has the driver as its reason, too" "^FAIL +pgpu " M_BOUND_ELSEWHERE vfio-pci
 pci_device 0000:84:00.0 10de 1eb8 030200 vfio-pci
 configure nvidia-222@10de:1eb8
 check_says "so does one that is matched, if no other has the type" "^FAIL +pgpu .*0000:84:00.0" M_BOUND_ELSEWHERE vfio-pci

@@ -82,8 +82,7 @@ refuses "and its start is refused" prepare "$work/one.xml" -- M_PLACEHOLDER one-
 make_device $card nvidia-222 $one
 holds "with a device it starts without a configuration" prepare "$work/one.xml"
 release "$work/one.xml"
-configure nvidia-222 policy 'driver_cleanup = 0'
-holds "plan says that it starts" lease plan "$work/one.xml"
+under nvidia-222 policy 'driver_cleanup = 0' -- holds "plan says that it starts" lease plan "$work/one.xml"
 holds "with a configuration it starts" prepare "$work/one.xml"
 is "$(leases)" 1 "and has a lease"
 is "$(rewritten)" 1 "rewrite leaves it"

@@ -18,7 +18,7 @@ is "$(cat "$root/sys/bus/pci/devices/$a/nvidia/vgpu_params")" frame_rate_limiter
 is "$(listed id,type,framework,parent,pgpu,state,domain,origin)" "$a nvidia-1147 variant $a 0000:26:00.0 active vm1 created" "its lease is under its address"
 is "$(vf_domain 2 $b | lease plan -)" "$(message M_PLAN_CREATE $b nvidia-1147 $b "$(message M_PLAN_NAMED_VF)")" \
 	"a plan for a start speaks of no other card: there is no choice"
-is "$(start_vf 2 $a 2>&1)" "$(message M_REFUSED vm2 $a "$(message M_LEASED_TO vm1 "${vm_uuid%??}01")$(message M_FREE_VFS \
+is "$(start_vf 2 $a 2>&1)" "$(message M_REFUSED vm2 $a "$(message M_LEASED_TO vm1 "$(domain_uuid 1)")$(message M_FREE_VFS \
 	"0000:26:00.5, 0000:26:00.6, 0000:26:00.7, 0000:26:01.0, 0000:26:01.1, 0000:26:01.2$(message M_AND_MORE 89)")")" \
 	"another domain with the same VF is refused, the owner and the free ones named"
 holds "the owner's release succeeds" end_vf 1 $a
@@ -69,8 +69,7 @@ end_vf 1 $a
 
 ### Others' hands
 set_vf_type $a 1147
-holds "a VF to which somebody gave the type is adopted" start_vf 1 $a
-end_vf 1 $a
+vf_serves "a VF to which somebody gave the type is adopted" 1 $a
 is "$(vf_type $a)" 1147 "and left as it was"
 set_vf_type $a 0
 set_vf_type $a 1150
@@ -167,10 +166,9 @@ rm -r "$root/etc/libvirt"
 end_vf 3 $a
 
 ### Plain VFs
-configure nvidia-1147 vf_flex@8086:56c0 policy 'reclaim = never' 'release_wait = 2'
-holds "a domain with a plain VF starts" start_vf 6 $flex
+under nvidia-1147 vf_flex@8086:56c0 policy 'reclaim = never' 'release_wait = 2' -- holds "a domain with a plain VF starts" start_vf 6 $flex
 is "$(listed id,type,framework,pgpu)" "$flex flex vf 0000:4d:00.0" "it is leased"
-is "$(start_vf 7 $flex 2>&1)" "$(message M_REFUSED vm7 $flex "$(message M_LEASED_TO vm6 "${vm_uuid%??}06")$(message M_FREE_VFS "0000:4d:00.2, 0000:4d:00.3, 0000:4d:00.4")")" \
+is "$(start_vf 7 $flex 2>&1)" "$(message M_REFUSED vm7 $flex "$(message M_LEASED_TO vm6 "$(domain_uuid 6)")$(message M_FREE_VFS "0000:4d:00.2, 0000:4d:00.3, 0000:4d:00.4")")" \
 	"and goes to nobody else"
 for i in 2 3 4; do start_vf 1$i 0000:4d:00.$i; done
 reports "a full pool refuses an arrival" arrive 7 0000:99:00.1 no flex -- M_FULL 0000:4d:00.0 4 4 -- M_FIX_FREE
@@ -186,14 +184,13 @@ sed -i /start_grace/d "$root/etc/vgpu-lease.conf"
 start_vf 6 $flex
 for i in 2 3 4; do start_vf 1$i 0000:4d:00.$i; done
 end_vf 6 $flex
-holds "one that was released can be had again" start_vf 7 $flex
-end_vf 7 $flex; for i in 2 3 4; do end_vf 1$i 0000:4d:00.$i; done
+vf_serves "one that was released can be had again" 7 $flex
+for i in 2 3 4; do end_vf 1$i 0000:4d:00.$i; done
 is "$(leases)" 0 "all are released"
 
 ### What is not ours
 holds "a domain with another PCI device passes" start_vf 8 0000:84:00.0
-configure nvidia-222@10de:1eb8
-holds "a VF that no section names passes" start_vf 8 $flex
+under nvidia-222@10de:1eb8 -- holds "a VF that no section names passes" start_vf 8 $flex
 is "$(start_vf 8 $flex no nvidia-222 2>&1)" "$(message M_REFUSED vm8 $flex "$(message M_NO_SUCH_VF "$(message M_NO_SECTION 0000:4d:00.0)")")" \
 	"unless the metadata claims it: then it is refused, and nothing else is the cause"
 rm "$root/etc/vgpu-lease.conf"

@@ -25,8 +25,7 @@ never() {
 serving() { configure "nvidia-1147${1:+@$1}" policy 'driver_cleanup = 0'; } # [CARDS]
 
 serving $pf
-holds "a domain with a VF of the pool starts" start 1 $vf
-end_vf 1 $vf
+vf_serves "a domain with a VF of the pool starts" 1 $vf
 control vfs "$pf off"
 never "its card is named" $vf M_VFS_ENABLE $pf
 holds "one of the domain's other devices passes as before" start 1 0000:00:1f.0
@@ -46,17 +45,14 @@ serving
 never "a type takes all cards" $vf M_VFS_ENABLE $pf
 arrives() { vf_domain 1 $vf | hook vm1 migrate begin -; }
 refuses "it cannot arrive either" arrives -- M_VFS_ENABLE $pf
-configure nvidia-222@0000:99:00.0
-never "it was a vGPU before" $vf M_VFS_ENABLE $pf
+under nvidia-222@0000:99:00.0 -- never "it was a vGPU before" $vf M_VFS_ENABLE $pf
 control vfs "$pf on"
 serving 0000:26:00.5
 never "it exists, and only another VF of its card is configured" $vf M_VF_NOT_CONFIGURED
-configure vf_flex@8086:56c0
-never "a plain VF of a card that is matched" $plain M_VFS_NOT_ENABLED
+under vf_flex@8086:56c0 -- never "a plain VF of a card that is matched" $plain M_VFS_NOT_ENABLED
 holds "a VF that takes types passes where none is enabled" start 1 0000:26:00.5
 control vfs "$flex on"
-holds "with its VFs enabled it starts" start 1 $plain
-end_vf 1 $plain
+vf_serves "with its VFs enabled it starts" 1 $plain
 is "$(leases)" 0 "nothing is leased in the end"
 
 ### Plain VFs that are disabled while a guest has one, as the kernel does it: from the first on, and waiting at the one
@@ -80,13 +76,13 @@ holds "VFs are being disabled, up to the one that is open" eventually going
 is "$(listed id,state)" "$second active $last active" "no lease goes"
 for managed in yes no; do
 	fails "a start with the VF that goes is refused, managed $managed" start 2 $second $managed
-	holds "since a domain leases it" says M_LEASED_TO vm1 "${vm_uuid%??}01" <"$work/err"
+	holds "since a domain leases it" says M_LEASED_TO vm1 "$(domain_uuid 1)" <"$work/err"
 	holds "one with a VF behind it is refused, for that reason" start_refused M_VFS_BEING_DISABLED 2 $third $managed
 	holds "so is one with a VF that is gone already" start_refused M_VFS_BEING_DISABLED 2 $first $managed
 done
 holds "a domain that is to have it anew is told that it goes" start_refused M_BEING_DISABLED 1 $second
 is "$(listed id,state)" "$second active $last active" "refusals leave no lease, and take none"
-holds "plan says so" says M_LEASED_TO vm1 "${vm_uuid%??}01" < <(vf_domain 2 $second | lease plan - 2>&1)
+holds "plan says so" says M_LEASED_TO vm1 "$(domain_uuid 1)" < <(vf_domain 2 $second | lease plan - 2>&1)
 holds "check says of the card what is going on" says M_VFS_BEING_DISABLED < <(lease check 2>&1)
 holds "so does show of the VF that goes" says M_SHOW_BEING_DISABLED < <(lease show $second)
 holds "whose device is there until then" grep -q '"exists": true' <<<"$(lease show $second --json)"
@@ -109,13 +105,11 @@ is "$(leases)" 0 "nothing is left"
 echo 0 >"$pci/$pf/sriov_drivers_autoprobe"
 numvfs 4
 fails "VFs begin without a driver where none is to be bound" test -e "$pci/$second/driver"
-holds "a start with managed='yes' leaves that to libvirt" start 2 $second yes
-end_vf 2 $second
+vf_serves "a start with managed='yes' leaves that to libvirt" 2 $second yes
 holds "one with managed='no' is refused" start_refused "M_VF_UNBOUND $second" 2 $second no
 is "$(leases)" 0 "without a lease"
 echo "$second vfio-pci" >"$root/.kernel/control/bind"
-holds "with vfio-pci it starts" start 2 $second no
-end_vf 2 $second
+vf_serves "with vfio-pci it starts" 2 $second no
 exec 8<>"$(node_of $second)"
 (exec 8<&-; numvfs 0) &
 eventually going
@@ -130,12 +124,13 @@ card=0000:4d:00.0 a=0000:4d:00.1 b=0000:4d:00.2 c=0000:4d:00.3 managed=yes
 # domain N ADDRESS...: domain number N with these VFs.
 domain() {
 	local address
-	echo "<domain type='kvm'><name>vm$1</name><uuid>${vm_uuid%??}0$1</uuid><devices>"
+	echo "<domain type='kvm'><name>vm$1</name><uuid>$(domain_uuid "$1")</uuid><devices>"
 	for address in "${@:2}"; do vf_hostdev "$address" yes; done
 	echo "</devices></domain>"
 }
 begin() { domain "$@" | hook "vm$1" prepare begin -; }
 finish() { domain "$@" | hook "vm$1" release end destroyed; }
+serve() { holds "$1" begin "${@:2}" && finish "${@:2}"; } # SENTENCE N ADDRESS...: the domain starts, and ends
 arrive() { domain "$@" | hook "vm$1" migrate begin -; }
 available() { lease inventory --json | jq -r '.pgpus[0].types[0] | "\(.available) of \(.capacity)"'; }
 group() { sed -n "s/^$1 //p" "$root/.kernel/control/iommu"; }
@@ -161,22 +156,18 @@ is "$(available)" "3 of 3" "when it ends, the group is free"
 ### Drivers of the host
 control bind "$b i915"
 refused "the other one of the group has a driver of the host" $a M_GROUP_BOUND $b "$shared" i915
-holds "a domain that gets both, from that driver, starts" begin 2 $a $b
-finish 2 $a $b
+serve "a domain that gets both, from that driver, starts" 2 $a $b
 control bind "$b pci-stub"
-holds "pci-stub does not matter" begin 2 $a
-finish 2 $a
+serve "pci-stub does not matter" 2 $a
 control bind "$b none"
-holds "one without a driver does not matter" begin 2 $a
-finish 2 $a
+serve "one without a driver does not matter" 2 $a
 control iommu "$c $card"
 never "the card itself is in the group" $c M_GROUP_CARD $card "$(group $c)" i915
 
 ### No group
 control iommu "$c none"
 never "one VF has no group" $c M_NO_GROUP $c
-holds "the others are as before" begin 2 $a
-finish 2 $a
+serve "the others are as before" 2 $a
 control iommu "$card none"
 never "no VF has a group" $a M_IOMMU_OFF
 holds "check says so of the card" says M_IOMMU_OFF < <(lease check | grep -F "$card")
@@ -203,8 +194,7 @@ refused "the other one" $b M_GROUP_LEASED "$(group $a)" vm2 $a
 set_vf_type $b 1147
 refused "also with a type" $b M_GROUP_LEASED "$(group $a)" vm2 $a
 set_vf_type $b 0
-holds "a VF of another group is free" start_vf 3 0000:26:00.6
-end_vf 3 0000:26:00.6
+vf_serves "a VF of another group is free" 3 0000:26:00.6
 end_vf 2 $a
 control iommu "$card $card"
 is "$(lease inventory --no-headings -o AVAILABLE)" 0 "with the card in the group, no VF is available"
@@ -245,8 +235,7 @@ check_says() { lease check | tr -s ' ' | grep "^$1 .*$2" >"$work/found"; } # STA
 for named in 0000:4d:00.0 0000:4d:00.1; do
 	rm -rf "$root/var/lib/vgpu-lease" "$root/run/vgpu-lease"
 	in_words device 4d "$flex"
-	configure "vf_flex@$named"
-	holds "a VF of [vf_flex] is leased, $named in the file" serves
+	under "vf_flex@$named" -- holds "a VF of [vf_flex] is leased, $named in the file" serves
 	holds "and once more" serves
 	in_words device 4d "$connectx"
 	holds "where another device has the address by now the start is refused, with what it is and was" \
@@ -260,10 +249,8 @@ for named in 0000:4d:00.0 0000:4d:00.1; do
 	holds "and the one that it was is refused" eval "device 4d $flex; is_other 1 8086:56c0:8086:4905 15b3:101d:15b3:0016"
 done
 
-configure vf_flex@8086:56c0
-holds "what device_match selects needs no confirmation" serves
-configure vf_flex@0000:4d:00.0 'device_match = 8086:56c0'
-holds "nor does a device that has the address and that device_match selects" serves
+under vf_flex@8086:56c0 -- holds "what device_match selects needs no confirmation" serves
+under vf_flex@0000:4d:00.0 'device_match = 8086:56c0' -- holds "nor does a device that has the address and that device_match selects" serves
 configure vf_flex@8086:ffff
 lease gc >/dev/null
 configure vf_flex@0000:4d:00.0
