@@ -39,9 +39,4 @@ static void silent(void)
 	ok(!guests_connect(&guests), "a handler of another host never does");
 }
 
-int main(void)
-{
-	asked();
-	silent();
-	return tap_done();
-}
+TESTS(asked, silent)

@@ -16,9 +16,14 @@ static int read_files(const struct tree *tree)
 	return libvirt_files_read(&disk, &tree->host, &err);
 }
 
+/* The domain that names this vGPU; NULL none. */
+static const char *names(const char *id)
+{
+	return libvirt_files_names(disk, id, NULL);
+}
+
 static void domains(void)
 {
-
 	TREE(tree,
 	     "etc/libvirt/qemu/vm1.xml = <domain><uuid>" B
 	     "</uuid><address uuid='C6F1A2B3-0000-4000-8000-00000000000A'/></domain>\n"
@@ -39,23 +44,19 @@ static void domains(void)
 	     "</uuid></domain>\\n</domstatus>\n"
 	     "run/libvirt/qemu/vm1.pid = 12\n");
 	ok(read_files(&tree) == 0, "libvirt's directories are read");
-	is(libvirt_files_names(disk, A, NULL), "vm1", "the domain that names a vGPU is found, in whatever case");
-	is(libvirt_files_names(disk, "0000:41:01.2", NULL), "vm2", "also by a VF's address");
-	is(libvirt_files_names(disk, "0000:41:01.3", NULL), "past", "if a command line of QEMU has it, too");
-	is(libvirt_files_names(disk, "0000:41:01.4", NULL), "past", "in JSON");
-	is(libvirt_files_names(disk, "0000:41:01.5", NULL), "past", "or as a path");
-	ok(!libvirt_files_names(disk, "0000:41:01.6", NULL) && !libvirt_files_names(disk, "0000:41:01.7", NULL) &&
-		   !libvirt_files_names(disk, "0001:41:01.3", NULL),
+	is(names(A), "vm1", "the domain that names a vGPU is found, in whatever case");
+	is(names("0000:41:01.2"), "vm2", "also by a VF's address");
+	is(names("0000:41:01.3"), "past", "if a command line of QEMU has it, too");
+	is(names("0000:41:01.4"), "past", "in JSON");
+	is(names("0000:41:01.5"), "past", "or as a path");
+	ok(!names("0000:41:01.6") && !names("0000:41:01.7") && !names("0001:41:01.3"),
 	   "but not if it only looks alike");
-	is(libvirt_files_names(disk, "22222222-0000-4000-8000-000000000001", NULL), "linked",
+	is(names("22222222-0000-4000-8000-000000000001"), "linked",
 	   "and by a definition that lies elsewhere, as libvirt reads it");
-	ok(libvirt_files_names(disk, "0000:07:00.0", NULL) == NULL,
-	   "an address inside the guest is none of the host's");
-	ok(libvirt_files_names(disk, "11111111-0000-4000-8000-000000000001", NULL) == NULL,
-	   "files that are no domain's do not count");
-	is(libvirt_files_names(disk, "33333333-0000-4000-8000-000000000001", NULL), ".hidden",
-	   "but a domain's name can begin with a dot");
-	ok(libvirt_files_names(disk, "x", NULL) == NULL, "what is no id is named by none");
+	ok(names("0000:07:00.0") == NULL, "an address inside the guest is none of the host's");
+	ok(names("11111111-0000-4000-8000-000000000001") == NULL, "files that are no domain's do not count");
+	is(names("33333333-0000-4000-8000-000000000001"), ".hidden", "but a domain's name can begin with a dot");
+	ok(names("x") == NULL, "what is no id is named by none");
 	ok(libvirt_files_runs(disk, "11111111-0000-4000-8000-00000000000f"), "a domain with a status file runs");
 	ok(!libvirt_files_runs(disk, B), "one that is only defined does not");
 	ok(!libvirt_files_runs(disk, "<uuid>"), "nor does what has no UUID");
@@ -69,8 +70,7 @@ static void domains(void)
 
 	tree_remove(&tree, "etc/libvirt");
 	tree_remove(&tree, "run/libvirt");
-	ok(read_files(&tree) == 0 && !libvirt_files_names(disk, A, NULL),
-	   "without libvirt's directories nothing is named");
+	ok(read_files(&tree) == 0 && !names(A), "without libvirt's directories nothing is named");
 	libvirt_files_free(NULL);
 }
 
@@ -80,8 +80,8 @@ static void unreadable(void)
 	TREE(tree, "etc/libvirt/qemu/vm1.xml = <address uuid='" A "'/>\n"
 		   "etc/libvirt/qemu/loop.xml -> loop.xml\n");
 	ok(read_files(&tree) == 0, "a definition that cannot be read fails nobody");
-	is(libvirt_files_names(disk, A, NULL), "vm1", "the others are read");
-	ok(!libvirt_files_names(disk, B, NULL), "it is not said to name what it may not");
+	is(names(A), "vm1", "the others are read");
+	ok(!names(B), "it is not said to name what it may not");
 	ok(libvirt_files_unread(disk, false) &&
 		   strstr(libvirt_files_unread(disk, false), "/etc/libvirt/qemu/loop.xml: "),
 	   "but told of: %s", libvirt_files_unread(disk, false));
@@ -92,8 +92,7 @@ static void unreadable(void)
 	   "unlike a status file");
 	tree_remove(&tree, "run/libvirt");
 	tree_add(&tree, "run/libvirt/qemu = no directory\n");
-	ok(read_files(&tree) == -ENOTDIR && strstr(libvirt_files_unread(disk, true), "/run/libvirt/qemu: ") &&
-		   libvirt_files_names(disk, A, NULL),
+	ok(read_files(&tree) == -ENOTDIR && strstr(libvirt_files_unread(disk, true), "/run/libvirt/qemu: ") && names(A),
 	   "nor does a directory that cannot be listed cost the other its answer");
 }
 
@@ -115,9 +114,9 @@ static void large(void)
 		   "<address uuid='C6F1A2B3-0000-4000-8000-00000000000A'/></domain>");
 	make_large(&tree, "run/libvirt/qemu/big.xml", 18, 1, "<uuid>" B "</uuid>");
 	ok(read_files(&tree) == 0, "a definition of 20 MiB is no error");
-	is(libvirt_files_names(disk, A, NULL), "big", "what it names is found, wherever that stands");
-	is(libvirt_files_names(disk, B, NULL), "big", "in the other file, too");
-	ok(!libvirt_files_names(disk, "11111111-0000-4000-8000-000000000001", NULL), "what it does not name is not");
+	is(names(A), "big", "what it names is found, wherever that stands");
+	is(names(B), "big", "in the other file, too");
+	ok(!names("11111111-0000-4000-8000-000000000001"), "what it does not name is not");
 	ok(libvirt_files_runs(disk, B) && !libvirt_files_runs(disk, A), "and a status file of 18 MiB tells who runs");
 	ok(!libvirt_files_unread(disk, false), "all of it was read");
 	make_large(&tree, "etc/libvirt/qemu/huge.xml", 66, 1, "<uuid>" B "</uuid>");
@@ -158,7 +157,7 @@ static void bytes_behind_a_nul(void)
 	TREE(tree, "etc/libvirt/qemu/\n");
 	tree_bytes(&tree, "etc/libvirt/qemu/odd\033.xml", "<domain>\0\0" A, 10 + 36);
 	ok(read_files(&tree) == 0, "a file with NUL bytes is read");
-	is(libvirt_files_names(disk, A, NULL), "odd\033", "to its end");
+	is(names(A), "odd\033", "to its end");
 }
 
 TESTS(domains, unreadable, large, saved, bytes_behind_a_nul)

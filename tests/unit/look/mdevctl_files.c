@@ -11,20 +11,25 @@
 #define DEFINED(type, start) "{\"mdev_type\":\"" type "\",\"start\":\"" start "\",\"attrs\":[]}\n"
 
 static struct tree tree;
+static struct definition d;
 static struct err err;
+
+/* The definition of this UUID, in `d`; whether there is one. */
+static int find(const char *uuid)
+{
+	return mdevctl_definition(&d, &tree.host, uuid, &err);
+}
 
 static void one(void)
 {
-	struct definition d;
-
-	ok(mdevctl_definition(&d, &tree.host, "C6F1A2B3-0000-4000-8000-00000000000B", &err) == 1,
+	ok(find("C6F1A2B3-0000-4000-8000-00000000000B") == 1,
 	   "a definition is found, in whatever case, spread over lines and with attributes");
 	ok(strcmp(d.uuid, B) == 0 && strcmp(d.parent, CARD) == 0 && strcmp(d.type, "nvidia-222") == 0 && !d.starts,
 	   "with its parent and type; a manual one does not start by itself");
-	ok(mdevctl_definition(&d, &tree.host, A, &err) == 1 && strcmp(d.parent, OTHER_CARD) == 0 && d.starts,
+	ok(find(A) == 1 && strcmp(d.parent, OTHER_CARD) == 0 && d.starts,
 	   "of two parents' the one that starts by itself counts");
-	ok(mdevctl_definition(&d, &tree.host, C, &err) == 0, "none is none");
-	ok(mdevctl_definition(&d, &tree.host, "../" CARD "/" B, &err) == 0, "what is no UUID has none");
+	ok(find(C) == 0, "none is none");
+	ok(find("../" CARD "/" B) == 0, "what is no UUID has none");
 	ok(mdevctl_defines(&tree.host, A) && !mdevctl_defines(&tree.host, C), "whether there is one is told");
 }
 
@@ -43,14 +48,12 @@ static void all(void)
 static void broken(const char *text, const char *why)
 {
 	autofree struct definition *list = NULL;
-	struct definition d;
 	size_t n;
 
 	mdevctl_undefine(&tree.host, C, CARD, &err);
 	tree_add(&tree, text);
-	ok(mdevctl_definition(&d, &tree.host, C, &err) == -EINVAL && strstr(err.text, CARD "/" C) &&
-		   strstr(err.text, why),
-	   "it is refused, and named: %s", why);
+	ok(find(C) == -EINVAL && strstr(err.text, CARD "/" C) && strstr(err.text, why), "it is refused, and named: %s",
+	   why);
 	ok(mdevctl_defines(&tree.host, C), "it may be one: nothing of it is removed");
 	ok(mdevctl_definitions(&list, &n, &tree.host, &err) == -EINVAL && strstr(err.text, why) && n == 3,
 	   "and the list has all others, and says so");
@@ -60,34 +63,25 @@ static void broken(const char *text, const char *why)
 static void with_nul(void)
 {
 	static const char bytes[] = DEFINED("nvidia-222", "auto") "\0x";
-	struct definition d;
 
 	tree_bytes(&tree, DIRECTORY CARD "/" C, bytes, sizeof(bytes) - 1);
-	ok(mdevctl_definition(&d, &tree.host, C, &err) == -EINVAL && strstr(err.text, "NUL"),
-	   "a definition with a NUL byte is refused: %s", err.text);
+	ok(find(C) == -EINVAL && strstr(err.text, "NUL"), "a definition with a NUL byte is refused: %s", err.text);
 }
 
 static void parents(void)
 {
-	struct definition d;
-
 	tree_add(&tree, "sys/bus/pci/devices/" CARD "/\n");
-	ok(mdevctl_definition(&d, &tree.host, A, &err) == 1 && strcmp(d.parent, CARD) == 0,
+	ok(find(A) == 1 && strcmp(d.parent, CARD) == 0,
 	   "a manual one of a card that exists counts before one of an address that no card has");
 	tree_add(&tree, "sys/class/mdev_bus/" OTHER_CARD "/\n");
-	ok(mdevctl_definition(&d, &tree.host, A, &err) == 1 && strcmp(d.parent, OTHER_CARD) == 0,
-	   "if both exist, the one that starts by itself does");
+	ok(find(A) == 1 && strcmp(d.parent, OTHER_CARD) == 0, "if both exist, the one that starts by itself does");
 }
 
 static void undefining(void)
 {
-	struct definition d;
-
-	ok(mdevctl_undefine(&tree.host, C, CARD, &err) == 0 && mdevctl_definition(&d, &tree.host, C, &err) == 0 &&
-		   !mdevctl_defines(&tree.host, C),
+	ok(mdevctl_undefine(&tree.host, C, CARD, &err) == 0 && find(C) == 0 && !mdevctl_defines(&tree.host, C),
 	   "an undefine removes what is not valid, too");
-	ok(mdevctl_undefine(&tree.host, A, CARD, &err) == 0 && mdevctl_definition(&d, &tree.host, A, &err) == 1 &&
-		   strcmp(d.parent, OTHER_CARD) == 0,
+	ok(mdevctl_undefine(&tree.host, A, CARD, &err) == 0 && find(A) == 1 && strcmp(d.parent, OTHER_CARD) == 0,
 	   "that of this parent alone");
 	ok(mdevctl_defines_on(&tree.host, A, "") && !mdevctl_defines_on(&tree.host, C, ""),
 	   "without a parent one on any of them counts");
@@ -102,10 +96,8 @@ static void undefining(void)
 
 int main(void)
 {
-	struct definition d;
-
 	tree_begin(&tree, "etc/\n");
-	ok(mdevctl_definition(&d, &tree.host, A, &err) == 0 && mdevctl_undefine(&tree.host, A, CARD, &err) == 0,
+	ok(find(A) == 0 && mdevctl_undefine(&tree.host, A, CARD, &err) == 0,
 	   "without mdevctl's directory there is none");
 	tree_add(&tree, DIRECTORY CARD "/" A " = " DEFINED("nvidia-222", "manual"));
 	tree_add(&tree, DIRECTORY CARD "/" B " = {\\n \"mdev_type\": \"nvidia-222\",\\n \"start\": \"manual\",\\n"

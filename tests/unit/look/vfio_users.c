@@ -49,6 +49,16 @@ static struct vfio_users *look(const struct tree *tree)
 	return vfio_users_read(&tree->host, sys_now_ms() + LONG_MS);
 }
 
+/* A look, and what it knows of one vGPU. */
+static int looked_open(const struct tree *tree, const char *id, pid_t *pid)
+{
+	struct vfio_users *h = look(tree);
+	int r = vfio_users_open(h, &tree->host, id, pid, &err);
+
+	vfio_users_free(h);
+	return r;
+}
+
 static void devices(void)
 {
 	static const struct {
@@ -92,18 +102,12 @@ static void devices(void)
 /* What is known of a vGPU beside a process that cannot be looked into; `more` is added to the host. */
 static int beside(const char *more)
 {
-	struct vfio_users *h;
-	int r;
-
 	TREE(tree, MDEV_AT(U(a), "12")
 			   MDEV_AT(U(b), "1") "sys/class/vfio/12/dev = " FULL "\nsys/class/vfio/1/dev = 511:1\n"
 					      "proc/5/fd = no directory\nproc/6/fd -> fd\nproc/7/fd/3 -> /dev/full\n");
 	tree_add(&tree, more);
-	h = look(&tree);
-	ok(vfio_users_open(h, &tree.host, U(a), NULL, &err) == 1, "what others have open is known");
-	r = vfio_users_open(h, &tree.host, U(b), NULL, &err);
-	vfio_users_free(h);
-	return r;
+	ok(looked_open(&tree, U(a), NULL) == 1, "what others have open is known");
+	return looked_open(&tree, U(b), NULL);
 }
 
 /* What the control group of process 5 reads, and whether that makes it a QEMU of libvirt's. */
@@ -154,14 +158,9 @@ static void no_time(void)
 	vfio_users_free(h);
 	tree_remove(&tree, "proc");
 	tree_remove(&tree, "sys/bus/mdev/devices/" U(b) "/vfio-dev");
-	h = look(&tree);
-	ok(vfio_users_open(h, &tree.host, U(b), NULL, &err) == 0, "a tree without proc has no processes");
-	vfio_users_free(h);
+	ok(looked_open(&tree, U(b), NULL) == 0, "a tree without proc has no processes");
 	tree_add(&tree, "proc = no directory\n");
-	h = look(&tree);
-	ok(vfio_users_open(h, &tree.host, U(b), NULL, &err) == -ENOTDIR, "a proc that cannot be read tells nothing: %s",
-	   err.text);
-	vfio_users_free(h);
+	ok(looked_open(&tree, U(b), NULL) == -ENOTDIR, "a proc that cannot be read tells nothing: %s", err.text);
 	vfio_users_free(NULL);
 }
 
@@ -197,15 +196,6 @@ static void end(struct tree *tree, pid_t pid)
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	tree_end(tree);
-}
-
-static int is_open(const struct tree *tree, pid_t *pid)
-{
-	struct vfio_users *h = look(tree);
-	int r = vfio_users_open(h, &tree->host, U(a), pid, &err);
-
-	vfio_users_free(h);
-	return r;
 }
 
 static void say_ready(int ready)
@@ -277,7 +267,8 @@ static void real_ones(void)
 		pid_t by = 0, pid = start(&tree, row->run);
 
 		/* The first thread's end takes a moment to be seen. */
-		ok(eventually(is_open(&tree, &by) == 1) && by == pid, "%s that has it open is found", row->what);
+		ok(eventually(looked_open(&tree, U(a), &by) == 1) && by == pid, "%s that has it open is found",
+		   row->what);
 		end(&tree, pid);
 	}
 }
@@ -299,7 +290,7 @@ static int asked_without_rights(const struct tree *tree)
 	if (pid == 0) {
 		if (geteuid() == 0 && (setgid(NOBODY) < 0 || setuid(NOBODY) < 0))
 			_exit(100);
-		_exit(-is_open(tree, NULL));
+		_exit(-looked_open(tree, U(a), NULL));
 	}
 	waitpid(pid, &status, 0);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;

@@ -12,6 +12,7 @@
 #include "lib/tree.h"
 
 static struct tree tree;
+#define ROOT tree.host.root
 
 static void opening(void)
 {
@@ -93,7 +94,7 @@ static char *content(const char *path)
 {
 	static char buf[SYS_OVERWRITE_MAX + 1];
 
-	if (sys_read(tree.host.root, path, buf, sizeof(buf)) < 0)
+	if (sys_read(ROOT, path, buf, sizeof(buf)) < 0)
 		strcpy(buf, "(none)");
 	return buf;
 }
@@ -101,21 +102,20 @@ static char *content(const char *path)
 static void reading(void)
 {
 	char buf[8];
-	int root = tree.host.root;
 
-	ok(sys_read(root, "short", buf, sizeof(buf)) == 5 && strcmp(buf, "a b c") == 0,
+	ok(sys_read(ROOT, "short", buf, sizeof(buf)) == 5 && strcmp(buf, "a b c") == 0,
 	   "a file is read without the white space behind it");
-	ok(sys_read(root, "fits", buf, sizeof(buf)) == 6, "one that leaves a byte for the NUL fits");
-	ok(sys_read(root, "full", buf, sizeof(buf)) == -EFBIG, "one byte more is too large");
-	ok(sys_read(root, "nul", buf, sizeof(buf)) == -EINVAL, "a NUL byte is no text");
-	ok(sys_read(root, "link", buf, sizeof(buf)) == -ELOOP, "a link is not followed");
-	ok(sys_read(root, "none", buf, sizeof(buf)) == -ENOENT, "a missing file is missing");
-	ok(sys_read(root, "pipe", buf, sizeof(buf)) == 0, "a pipe is not waited for");
+	ok(sys_read(ROOT, "fits", buf, sizeof(buf)) == 6, "one that leaves a byte for the NUL fits");
+	ok(sys_read(ROOT, "full", buf, sizeof(buf)) == -EFBIG, "one byte more is too large");
+	ok(sys_read(ROOT, "nul", buf, sizeof(buf)) == -EINVAL, "a NUL byte is no text");
+	ok(sys_read(ROOT, "link", buf, sizeof(buf)) == -ELOOP, "a link is not followed");
+	ok(sys_read(ROOT, "none", buf, sizeof(buf)) == -ENOENT, "a missing file is missing");
+	ok(sys_read(ROOT, "pipe", buf, sizeof(buf)) == 0, "a pipe is not waited for");
 }
 
 static void slurping(void)
 {
-	autoclose int fd = openat(tree.host.root, "large", O_RDONLY | O_CLOEXEC);
+	autoclose int fd = openat(ROOT, "large", O_RDONLY | O_CLOEXEC);
 	autofree char *text = NULL, *none = NULL;
 	size_t len = 0;
 
@@ -127,73 +127,68 @@ static void slurping(void)
 
 static void poking(void)
 {
-	int root = tree.host.root;
-
-	ok(sys_poke(root, "short", "XY", 2) == 0, "an existing file is written to");
+	ok(sys_poke(ROOT, "short", "XY", 2) == 0, "an existing file is written to");
 	is(content("short"), "XYb c", "and not truncated");
-	ok(sys_poke(root, "none", "x", 1) == -ENOENT && strcmp(content("none"), "(none)") == 0,
+	ok(sys_poke(ROOT, "none", "x", 1) == -ENOENT && strcmp(content("none"), "(none)") == 0,
 	   "a missing one is not created");
-	ok(sys_poke(root, "link", "x", 1) == -ELOOP, "a link is not followed");
+	ok(sys_poke(ROOT, "link", "x", 1) == -ELOOP, "a link is not followed");
 }
 
 static void publishing(void)
 {
-	int root = tree.host.root;
 	struct stat st;
 	mode_t mask = umask(0777);
 
-	ok(sys_publish(root, "new", "one\n", 4) == 0, "a file appears");
+	ok(sys_publish(ROOT, "new", "one\n", 4) == 0, "a file appears");
 	umask(mask);
-	ok(fstatat(root, "new", &st, 0) == 0 && (st.st_mode & 07777) == 0644, "with mode 0644, whatever the umask");
+	ok(fstatat(ROOT, "new", &st, 0) == 0 && (st.st_mode & 07777) == 0644, "with mode 0644, whatever the umask");
 	is(content("new"), "one", "as a whole");
 	tree_add(&tree, ".new.new = leftover\n");
-	ok(sys_publish(root, "new", "three\n", 6) == 0, "it is replaced, over the leftover of a killed writer");
+	ok(sys_publish(ROOT, "new", "three\n", 6) == 0, "it is replaced, over the leftover of a killed writer");
 	is(content("new"), "three", "as a whole again");
-	ok(faccessat(root, ".new.new", F_OK, 0) < 0, "and nothing is left beside it");
+	ok(faccessat(ROOT, ".new.new", F_OK, 0) < 0, "and nothing is left beside it");
 }
 
 static void overwriting(void)
 {
 	static const char large[SYS_OVERWRITE_MAX + 1];
-	int root = tree.host.root;
 	struct stat before, after;
 
-	fstatat(root, "new", &before, 0);
-	ok(sys_overwrite(root, "new", "4\n", 2) == 0, "a file is overwritten in its place");
-	fstatat(root, "new", &after, 0);
+	fstatat(ROOT, "new", &before, 0);
+	ok(sys_overwrite(ROOT, "new", "4\n", 2) == 0, "a file is overwritten in its place");
+	fstatat(ROOT, "new", &after, 0);
 	ok(before.st_ino == after.st_ino && before.st_size == after.st_size, "the same file, no shorter");
 	is(content("new"), "4", "with the new text alone");
-	ok(sys_overwrite(root, "new", large, sizeof(large)) == -ENOSPC, "more than a page is refused");
-	ok(sys_overwrite(root, "large", "x", 1) == -ENOSPC, "so is a file of more than a page");
-	ok(sys_overwrite(root, "none", "x", 1) == -ENOENT, "a missing one is not created");
+	ok(sys_overwrite(ROOT, "new", large, sizeof(large)) == -ENOSPC, "more than a page is refused");
+	ok(sys_overwrite(ROOT, "large", "x", 1) == -ENOSPC, "so is a file of more than a page");
+	ok(sys_overwrite(ROOT, "none", "x", 1) == -ENOENT, "a missing one is not created");
 }
 
 static void linking(void)
 {
 	char base[8];
 
-	ok(sys_link(tree.host.root, "link", base, sizeof(base)) == 0, "a link is read");
+	ok(sys_link(ROOT, "link", base, sizeof(base)) == 0, "a link is read");
 	is(base, "short", "its last component");
-	ok(sys_link(tree.host.root, "link", base, 5) == -ENAMETOOLONG, "which has to fit");
-	ok(sys_link(tree.host.root, "short", base, sizeof(base)) == -EINVAL, "a file is no link");
+	ok(sys_link(ROOT, "link", base, 5) == -ENAMETOOLONG, "which has to fit");
+	ok(sys_link(ROOT, "short", base, sizeof(base)) == -EINVAL, "a file is no link");
 }
 
 static void owning(void)
 {
-	int root = tree.host.root;
 	struct stat st;
-	int fd = sys_own_dir(root, "own");
+	int fd = sys_own_dir(ROOT, "own");
 
 	ok(fd >= 0 && fstat(fd, &st) == 0 && (st.st_mode & 07777) == 0755,
 	   "a directory of our own is made, for all to read");
 	close(fd);
-	fchmodat(root, "own", 0700, 0);
-	fd = sys_own_dir(root, "own");
+	fchmodat(ROOT, "own", 0700, 0);
+	fd = sys_own_dir(ROOT, "own");
 	ok(fstat(fd, &st) == 0 && (st.st_mode & 07777) == 0755, "one whose maker died early is opened to all");
 	close(fd);
-	fchmodat(root, "own", 0775, 0);
-	ok(sys_own_dir(root, "own") == -EPERM, "one that others may write to is refused");
-	ok(sys_own_dir(root, "to-own") == -ENOTDIR || sys_own_dir(root, "to-own") == -ELOOP, "so is a link to one");
+	fchmodat(ROOT, "own", 0775, 0);
+	ok(sys_own_dir(ROOT, "own") == -EPERM, "one that others may write to is refused");
+	ok(sys_own_dir(ROOT, "to-own") == -ENOTDIR || sys_own_dir(ROOT, "to-own") == -ELOOP, "so is a link to one");
 }
 
 static void begin(void)
@@ -202,9 +197,9 @@ static void begin(void)
 
 	memset(large, 'x', sizeof(large));
 	tree_begin(&tree, "etc/file = x\nshort = a b c\nfits = 123456\nfull = 1234567\nlink -> short\nto-own -> own\n");
-	sys_publish(tree.host.root, "large", large, sizeof(large));
-	sys_publish(tree.host.root, "nul", "a\0b", 3);
-	mkfifoat(tree.host.root, "pipe", 0600);
+	sys_publish(ROOT, "large", large, sizeof(large));
+	sys_publish(ROOT, "nul", "a\0b", 3);
+	mkfifoat(ROOT, "pipe", 0600);
 }
 
 static void end(void)
