@@ -94,6 +94,9 @@ __attribute__((format(printf, 4, 5))) static inline bool tap_ok(bool pass, const
 
 #define ok(condition, ...) tap_ok((condition), __FILE__, __LINE__, __VA_ARGS__)
 
+/* The same, with what the test's `err` says then. */
+#define ok_err(condition, sentence) ok(condition, sentence ": %s", err.text)
+
 /* Compares two texts and shows both where they differ. */
 static inline bool tap_is(const char *got, const char *expected, const char *file, int line, const char *what)
 {

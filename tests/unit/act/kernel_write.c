@@ -37,10 +37,10 @@ static void counts(void)
 	tree_add(&tree, TYPE "/available_instances = -2\n");
 	ok(AVAILABLE(T4("nvidia-222")) == 0, "a negative one is none");
 	tree_add(&tree, TYPE "/available_instances = x\n");
-	ok(AVAILABLE(T4("nvidia-222")) == -EINVAL, "what is no number is an error: %s", err.text);
-	ok(AVAILABLE(T4("nvidia-9")) == -ENOENT, "a type that is not offered: %s", err.text);
-	ok(AVAILABLE(MDEV("..", "nvidia-9", "")) == -EINVAL, "a path is no parent: %s", err.text);
-	ok(AVAILABLE(MDEV("mtty", "../x", "")) == -EINVAL, "a path is no type: %s", err.text);
+	ok_err(AVAILABLE(T4("nvidia-222")) == -EINVAL, "what is no number is an error");
+	ok_err(AVAILABLE(T4("nvidia-9")) == -ENOENT, "a type that is not offered");
+	ok_err(AVAILABLE(MDEV("..", "nvidia-9", "")) == -EINVAL, "a path is no parent");
+	ok_err(AVAILABLE(MDEV("mtty", "../x", "")) == -EINVAL, "a path is no type");
 }
 
 static void create(void)
@@ -49,8 +49,8 @@ static void create(void)
 	ok(CREATE(MDEV("0000:84:00.0", "nvidia-222", "C6F1A2B3-0000-4000-8000-00000000000A")) == 0,
 	   "a UUID is written");
 	is_file(&tree, TYPE "/create", A, "in lower case");
-	ok(CREATE(MDEV("0000:84:00.0", "nvidia-222", "x")) == -EINVAL, "what is no UUID is not: %s", err.text);
-	ok(CREATE(MDEV("0000:84:00.0", "nvidia-9", A)) == -ENOENT, "a type that is not there: %s", err.text);
+	ok_err(CREATE(MDEV("0000:84:00.0", "nvidia-222", "x")) == -EINVAL, "what is no UUID is not");
+	ok_err(CREATE(MDEV("0000:84:00.0", "nvidia-9", A)) == -ENOENT, "a type that is not there");
 	ok(strstr(err.text, A) && strstr(err.text, "nvidia-9") && strstr(err.text, "0000:84:00.0"),
 	   "the text names the vGPU, the type and the parent");
 }
@@ -58,24 +58,22 @@ static void create(void)
 static void completeness(void)
 {
 	TREE(tree, "dev/vfio/vfio = \n");
-	ok(COMPLETE(OF_TYPE("nvidia-222"), 5) == -ETIMEDOUT, "a vGPU that does not come: %s", err.text);
+	ok_err(COMPLETE(OF_TYPE("nvidia-222"), 5) == -ETIMEDOUT, "a vGPU that does not come");
 	ok(EXISTS(OF_TYPE("")) == 0, "is not there");
 	tree_add(&tree, DEVICE "/\n");
 	ok(EXISTS(OF_TYPE("")) == 1, "one with a directory is there");
-	ok(COMPLETE(OF_TYPE("nvidia-222"), 5) == -ETIMEDOUT && strstr(err.text, "mdev_type"), "but not whole: %s",
-	   err.text);
+	ok_err(COMPLETE(OF_TYPE("nvidia-222"), 5) == -ETIMEDOUT && strstr(err.text, "mdev_type"), "but not whole");
 	tree_add(&tree, DEVICE "/mdev_type -> ../mdev_supported_types/nvidia-222\n");
-	ok(COMPLETE(OF_TYPE("nvidia-222"), 5) == -ETIMEDOUT && strstr(err.text, "iommu_group"),
-	   "not without a group: %s", err.text);
+	ok_err(COMPLETE(OF_TYPE("nvidia-222"), 5) == -ETIMEDOUT && strstr(err.text, "iommu_group"),
+	       "not without a group");
 	tree_add(&tree, DEVICE "/iommu_group -> ../../../kernel/iommu_groups/12\n");
-	ok(COMPLETE(OF_TYPE("nvidia-222"), 5) == -ETIMEDOUT && strstr(err.text, "/dev/vfio"), "nor without a node: %s",
-	   err.text);
+	ok_err(COMPLETE(OF_TYPE("nvidia-222"), 5) == -ETIMEDOUT && strstr(err.text, "/dev/vfio"), "nor without a node");
 	tree_add(&tree, DEVICE "/vfio-dev/vfio3/\ndev/vfio/devices/vfio3 = \n");
 	ok(COMPLETE(OF_TYPE("nvidia-222"), 5) == 0, "with a node of its own it is");
 	tree_remove(&tree, DEVICE "/vfio-dev");
 	tree_add(&tree, "dev/vfio/12 = \n");
 	ok(COMPLETE(OF_TYPE("nvidia-222"), 0) == 0, "as it is with that of its group, without waiting");
-	ok(COMPLETE(OF_TYPE("nvidia-9"), 5) == -EEXIST, "of another type it is another's: %s", err.text);
+	ok_err(COMPLETE(OF_TYPE("nvidia-9"), 5) == -EEXIST, "of another type it is another's");
 }
 
 static void removal(void)
@@ -83,11 +81,11 @@ static void removal(void)
 	TREE(tree, "sys/bus/mdev/devices/\n");
 	ok(REMOVE(OF_TYPE(""), 0) == 0, "one that is gone already is no error");
 	tree_add(&tree, DEVICE "/remove = \n");
-	ok(REMOVE(OF_TYPE(""), 5) == -EBUSY, "one that stays after the write is not gone: %s", err.text);
+	ok_err(REMOVE(OF_TYPE(""), 5) == -EBUSY, "one that stays after the write is not gone");
 	is_file(&tree, DEVICE "/remove", "1", "1 is written, as 0 would do nothing");
 	tree_remove(&tree, DEVICE "/remove");
-	ok(REMOVE(OF_TYPE(""), 5) == -ENOENT, "one that cannot be removed: %s", err.text);
-	ok(REMOVE(MDEV("", "", "x"), 5) == -EINVAL, "what is no UUID: %s", err.text);
+	ok_err(REMOVE(OF_TYPE(""), 5) == -ENOENT, "one that cannot be removed");
+	ok_err(REMOVE(MDEV("", "", "x"), 5) == -EINVAL, "what is no UUID");
 }
 
 static void params(void)
@@ -102,7 +100,7 @@ static void params(void)
 	   "with a newline, as the driver drops the last byte");
 	close(fd);
 	tree_remove(&tree, DEVICE "/nvidia");
-	ok(kernel_set_params(&tree.host, OF_TYPE(""), "x=1", &err) == -ENOENT, "only NVIDIA's take them: %s", err.text);
+	ok_err(kernel_set_params(&tree.host, OF_TYPE(""), "x=1", &err) == -ENOENT, "only NVIDIA's take them");
 }
 
 #define ADDRESS "0000:41:00.4"
@@ -116,23 +114,23 @@ static void a_vf_with_a_type(void)
 		      "/nvidia/current_vgpu_type = 0\n" VF "/nvidia/vgpu_params = \n");
 	ok(AVAILABLE(v) == 1, "a VF: a type that it lists can be made");
 	ok(AVAILABLE(VARIANT(ADDRESS, "nvidia-1150")) == 0, "a VF: another cannot");
-	ok(AVAILABLE(VARIANT("0000:41:00.5", "nvidia-1145")) == -ENOENT, "a VF without the driver: %s", err.text);
-	ok(AVAILABLE(VARIANT(ADDRESS, "mtty-1")) == -EINVAL, "not NVIDIA's: %s", err.text);
+	ok_err(AVAILABLE(VARIANT("0000:41:00.5", "nvidia-1145")) == -ENOENT, "a VF without the driver");
+	ok_err(AVAILABLE(VARIANT(ADDRESS, "mtty-1")) == -EINVAL, "not NVIDIA's");
 	ok(EXISTS(v) == 0 && EXISTS(VARIANT("0000:41:00.9", "")) != 1, "a VF that reads 0 has none");
-	ok(COMPLETE(v, 5) == -ETIMEDOUT && says(err.text, "M_READS_ZERO"), "and is not whole: %s", err.text);
+	ok_err(COMPLETE(v, 5) == -ETIMEDOUT && says(err.text, "M_READS_ZERO"), "and is not whole");
 	ok(CREATE(v) == 0, "a type is written");
 	is_file(&tree, VF "/nvidia/current_vgpu_type", "1145", "as its number");
-	ok(COMPLETE(v, 5) == -ETIMEDOUT, "without a node it is not whole: %s", err.text);
+	ok_err(COMPLETE(v, 5) == -ETIMEDOUT, "without a node it is not whole");
 	tree_add(&tree, VF "/iommu_group -> ../../../../kernel/iommu_groups/40\ndev/vfio/40 = \n");
 	ok(COMPLETE(v, 0) == 0, "with one it is");
-	ok(COMPLETE(VARIANT(ADDRESS, "nvidia-1150"), 5) == -EEXIST, "of another type it is another's: %s", err.text);
+	ok_err(COMPLETE(VARIANT(ADDRESS, "nvidia-1150"), 5) == -EEXIST, "of another type it is another's");
 	ok(EXISTS(v) == 1 && EXISTS(VARIANT(ADDRESS, "")) == 1 && EXISTS(VARIANT(ADDRESS, "nvidia-1150")) == 0,
 	   "it exists as what it is");
 	ok(kernel_set_params(&tree.host, v, "frame_rate_limiter=0", &err) == 0, "parameters are written");
 	is_file(&tree, VF "/nvidia/vgpu_params", "frame_rate_limiter=0", "to the VF");
 	tree_add(&tree, VF "/nvidia/current_vgpu_type = 0\n");
 	ok(REMOVE(v, 5) == 0, "one that reads 0 is gone already");
-	ok(CREATE(VARIANT("../x", "nvidia-1145")) == -EINVAL, "a path is no VF: %s", err.text);
+	ok_err(CREATE(VARIANT("../x", "nvidia-1145")) == -EINVAL, "a path is no VF");
 	ok(!kernel_driver_removes(&tree.host, v), "the driver does not take a type back by itself");
 }
 
@@ -143,7 +141,7 @@ static void a_plain_vf(void)
 	TREE(tree, "sys/bus/pci/devices/0000:03:00.1/physfn -> ../0000:03:00.0\n"
 		   "sys/bus/pci/devices/0000:03:00.0/\n");
 	ok(AVAILABLE(v) == 1, "a plain VF that is there can be given out");
-	ok(AVAILABLE(PLAIN_VF("0000:03:00.2")) == -ENOENT, "one that is not cannot: %s", err.text);
+	ok_err(AVAILABLE(PLAIN_VF("0000:03:00.2")) == -ENOENT, "one that is not cannot");
 	ok(CREATE(v) == 0 && COMPLETE(v, 0) == 0 && EXISTS(v) == 0 && REMOVE(v, 0) == 0,
 	   "nothing is made or removed of it");
 }

@@ -82,7 +82,7 @@ static void waits(void)
 	put_lease(lease_of(B, TYPE, CARD, LEASE_RELEASING, VM));
 	must(store_lock_vgpu(&store, B, &err));
 	asked.then = removal_goes_on;
-	ok(call(TYPE, lifecycle_prepare) == -ECANCELED, "the start comes to the creation: %s", err.text);
+	ok_err(call(TYPE, lifecycle_prepare) == -ECANCELED, "the start comes to the creation");
 	is(err.text + err.cause, "created on " CARD, "of a vGPU where it was, not where one was free all the time");
 	asked.then = NULL;
 	must(lease_drop(&store, B, &err));
@@ -112,17 +112,17 @@ static void starts(void)
 
 	configure(60);
 	tree_add(&tree, AVAILABLE(CARD, TYPE, "100") FRAMEBUFFER(CARD, TYPE, "1024", "200"));
-	ok(call(NULL, arrive) == 0, "an arrival gets its vGPU: %s", err.text);
+	ok_err(call(NULL, arrive) == 0, "an arrival gets its vGPU");
 	all_under_lock();
 	tree_remove(&tree, "run/vgpu-lease/leases/" B);
 
 	tree_add(&tree, AVAILABLE(CARD, TYPE, "0"));
-	ok(call(NULL, arrive) == -ENOSPC, "without capacity it is refused: %s", err.text);
+	ok_err(call(NULL, arrive) == -ENOSPC, "without capacity it is refused");
 	all_under_lock();
 
 	tree_add(&tree, "sys/kernel/iommu_groups/7/\ndev/vfio/7 = \nsys/class/vfio/7/dev = 511:7\n" ON_CARD(
 				CARD) "/" B "/iommu_group -> ../../../kernel/iommu_groups/7\n" MDEV_ON(CARD, TYPE, B));
-	ok(call(NULL, lifecycle_prepare) == 0, "a start gets its vGPU: %s", err.text);
+	ok_err(call(NULL, lifecycle_prepare) == 0, "a start gets its vGPU");
 	all_under_lock();
 	r = call(NULL, lifecycle_prepare);
 	lease = lease_now(B);
@@ -131,8 +131,8 @@ static void starts(void)
 	work = store_lock_vgpu(&store, B, &err);
 	must(work);
 	config.policy.lock_timeout_s = 1;
-	ok(call(NULL, lifecycle_prepare) == -EBUSY && strstr(err.text, B),
-	   "a start that libvirtd left alone waits while a later one of its domain is at work: %s", err.text);
+	ok_err(call(NULL, lifecycle_prepare) == -EBUSY && strstr(err.text, B),
+	       "a start that libvirtd left alone waits while a later one of its domain is at work");
 	store_unlock_vgpu(B, work);
 }
 

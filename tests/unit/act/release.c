@@ -91,12 +91,12 @@ static void removals(void)
 	int lock = store_lock_vgpu(&store, U(2), &err);
 	struct lease lease;
 
-	ok(lock >= 0 && finish(U(2)) == -EAGAIN && exists(U(2)) && lease_now(U(2)),
-	   "while one removes it, a second one waits for its end: %s", err.text);
+	ok_err(lock >= 0 && finish(U(2)) == -EAGAIN && exists(U(2)) && lease_now(U(2)),
+	       "while one removes it, a second one waits for its end");
 	store_unlock_vgpu(U(2), lock);
-	ok(release_orphan(&store, &config.policy, &vgpu, RELEASE_DEVICE, sys_now_ms() + 500, &err) == -EBUSY &&
-		   exists(U(2)),
-	   "a device that was leased meanwhile is no orphan: %s", err.text);
+	ok_err(release_orphan(&store, &config.policy, &vgpu, RELEASE_DEVICE, sys_now_ms() + 500, &err) == -EBUSY &&
+		       exists(U(2)),
+	       "a device that was leased meanwhile is no orphan");
 	lease = put(U(2), GUEST(1), LEASE_ACTIVE, LEASE_CREATED);
 	lease.since_ms--;
 	ok(release_claim(&store, &lease, sys_now_ms() + 500, &err) == 0, "a lease that has changed is not claimed");
@@ -156,8 +156,7 @@ static void definitions(void)
 	live_define(T4, "nvidia-222", U(6));
 	make_mdev(U(6));
 	affinity_put(&store, &was, false);
-	ok(undefine(U(6)) == -EAGAIN && exists(U(6)) && defined(T4, U(6)), "not where it has a device by now: %s",
-	   err.text);
+	ok_err(undefine(U(6)) == -EAGAIN && exists(U(6)) && defined(T4, U(6)), "not where it has a device by now");
 	ok(remembered(U(6), OTHER_CARD), "of which nothing else is remembered then");
 
 	live_define(T4, "nvidia-222", U(7));
@@ -208,7 +207,7 @@ static void kept_locks(void)
 	apply.work = &locks;
 	ok(makes(&apply, &step) && store_locked_vgpu(&store, A), "a command makes a vGPU, and keeps its work lock");
 	must(kernel_remove(store.host, &step.vgpu, 1000, &err));
-	ok(makes(&apply, &step), "removed by other software, it is made again in the next round: %s", err.text);
+	ok_err(makes(&apply, &step), "removed by other software, it is made again in the next round");
 	apply_undo(&apply);
 	apply_end(&apply);
 	ok(!exists(A) && !lease_now(A), "which does not keep it from being undone");

@@ -243,8 +243,7 @@ static void causes(void)
 	err_sys(&err, EIO, "creating vGPU %s", "u1");
 	ok(strcmp(cause(&err), "Input/output error") == 0, "what the system says is the cause: %s", cause(&err));
 	err_in(&err, "domain %s", "vm1");
-	ok(strcmp(err.text, "domain vm1: creating vGPU u1: Input/output error") == 0, "context comes before it: %s",
-	   err.text);
+	ok_err(strcmp(err.text, "domain vm1: creating vGPU u1: Input/output error") == 0, "context comes before it");
 	ok(strcmp(cause(&err), "Input/output error") == 0, "and is none of it: %s", cause(&err));
 	err_set(&err, ENODEV, "vGPU u1 went away");
 	ok(err_cause(&err, strlen("vGPU u1 ")) == -ENODEV, "who sets it returns the code");

@@ -186,9 +186,8 @@ static void what_no_text_has(void)
 
 	ok(config_of_text(&c, "f", nul, sizeof(nul) - 1, &err) < 0, "a NUL byte in a value is refused");
 	is(err.text, message_in("f:2: {M_CONF_NUL}"), "and named");
-	ok(config_of_text(&c, "f", comment, sizeof(comment) - 1, &err) < 0, "so is one in a comment: %s", err.text);
-	ok(config_of_text(&c, "f", wide, sizeof(wide) - 1, &err) < 0, "so is a text of two bytes a letter: %s",
-	   err.text);
+	ok_err(config_of_text(&c, "f", comment, sizeof(comment) - 1, &err) < 0, "so is one in a comment");
+	ok_err(config_of_text(&c, "f", wide, sizeof(wide) - 1, &err) < 0, "so is a text of two bytes a letter");
 	ok(c.nsections == 0 && c.policy.lock_timeout_s == 30, "after a refusal the defaults hold");
 }
 
@@ -197,7 +196,7 @@ static void parse(const char *text)
 {
 	config_free(&c);
 	if (config_of_text(&c, "f", text, strlen(text), &err) < 0) {
-		ok(false, "understood: %s", err.text);
+		ok_err(false, "understood");
 		exit(tap_done());
 	}
 }
@@ -375,7 +374,7 @@ static int addresses_of(int n)
 
 static void bounds(void)
 {
-	ok(addresses_of(819) == 0, "4095 addresses are understood: %s", err.text);
+	ok_err(addresses_of(819) == 0, "4095 addresses are understood");
 	ok(addresses_of(1024) < 0, "more are refused");
 	is(err.text, message_in("f:12: [mdev_t4] device_addresses: {M_CONF_TOO_MANY_ALL|4096}"),
 	   "with the last line that has some");

@@ -6,7 +6,7 @@
 
 static void no_file(void)
 {
-	ok(load_code(NULL) == -ENOENT, "no configuration is a case of its own: %s", err.text);
+	ok_err(load_code(NULL) == -ENOENT, "no configuration is a case of its own");
 	ok(c.policy.release_timeout_s == 10, "and the defaults hold then");
 	put("etc/vgpu-lease.conf.d/a.conf", "[policy]\nreuse = never\n");
 	ok(load_code(NULL) == -ENOENT, "drop-ins alone are none");
@@ -119,8 +119,8 @@ static void shipped(void)
 	*to = '\0';
 	err = (struct err){ 0 };
 	config_default(&d);
-	ok(config_of_text(&c, "f", whole, strlen(whole), &err) == 0,
-	   "the shipped file with all its settings is right: %s", err.text);
+	ok_err(config_of_text(&c, "f", whole, strlen(whole), &err) == 0,
+	       "the shipped file with all its settings is right");
 	ok(same_policy(&c.policy, &d.policy) && c.quota_default == d.quota_default && c.quota_none == d.quota_none,
 	   "what it shows for a default is one");
 	ok(c.nsections == 2 && c.sections[1].vf && c.nquotas == 1, "and it shows the rest");
@@ -155,7 +155,7 @@ static void all_mistakes(void)
 	put("etc/vgpu-lease.conf.d/x.conf", "[policy]\nplacement = nowhere\n");
 	put("etc/vgpu-lease.conf.d/y.conf", "[mdev_c]\n");
 	ok(load_code(&mistakes) == -EINVAL, "a configuration with mistakes is refused");
-	ok(mistakes.n && strcmp(err.text, mistakes.list[0].text) == 0, "with the first of them: %s", err.text);
+	ok_err(mistakes.n && strcmp(err.text, mistakes.list[0].text) == 0, "with the first of them");
 	ok(mistakes.n > 2 && strstr(mistakes.list[1].text, message_in("{M_CONF_CONTINUED}")) &&
 		   !strstr(mistakes.list[2].text, message_in("{M_CONF_CONTINUED}")),
 	   "each in an indented line says so: %s", mistakes.list[1].text);

@@ -236,11 +236,11 @@ static void not_suspended(void)
 
 	ok(request_of(none, DOMXML_SUSPENDED)->nvgpus == 0 && doc, "a domain that was not suspended has no record");
 	ok(request_of(empty, DOMXML_SUSPENDED)->nvgpus == 0 && doc, "nor has one without metadata");
-	ok(!request_of("<domain/>", DOMXML_SUSPENDED)->nvgpus && !doc, "what is no domain is refused: %s", err.text);
-	ok(!request_of(broken, DOMXML_SUSPENDED)->nvgpus && !doc && strstr(err.text, "record"),
-	   "so is a record that is none: %s", err.text);
-	ok(request_of(prefixed, 0)->nvgpus == 1 && domxml_hostdev(doc, 0, &out, &err) == -EINVAL && !out,
-	   "a hostdev whose end is not found: %s", err.text);
+	ok_err(!request_of("<domain/>", DOMXML_SUSPENDED)->nvgpus && !doc, "what is no domain is refused");
+	ok_err(!request_of(broken, DOMXML_SUSPENDED)->nvgpus && !doc && strstr(err.text, "record"),
+	       "so is a record that is none");
+	ok_err(request_of(prefixed, 0)->nvgpus == 1 && domxml_hostdev(doc, 0, &out, &err) == -EINVAL && !out,
+	       "a hostdev whose end is not found");
 	ok(domxml_suspended(doc, &out, &err) == -EINVAL && !out, "is in no record either");
 	parse_bytes("", 0, 0);
 }

@@ -92,9 +92,9 @@ static void suspend_that_fails(void)
 	begin(true);
 	fake.detach_b = EAGAIN;
 	fake.meanwhile = somebody_takes_a;
-	ok(call(hotplug_suspend) < 0 && strstr(err.text, B) && strstr(err.text, A) &&
-		   says(err.text, "M_RESUME_DO", "vm1"),
-	   "where it does not get it back, the error says how it will: %s", err.text);
+	ok_err(call(hotplug_suspend) < 0 && strstr(err.text, B) && strstr(err.text, A) &&
+		       says(err.text, "M_RESUME_DO", "vm1"),
+	       "where it does not get it back, the error says how it will");
 	ok(fake.record != NULL, "and the record says what it does not have");
 	begin(true);
 	fake.save = ENOTCONN;
@@ -102,14 +102,14 @@ static void suspend_that_fails(void)
 	ok(fake.has_a && fake.has_b && !fake.record, "when it is back, the guest has its vGPUs again");
 	begin(true);
 	fake.meanwhile = somebody_locks;
-	ok(call(hotplug_suspend) < 0 && says(err.text, "M_SAVED_BUT", "vm1"),
-	   "one that is saved is said to be, also where its vGPUs are not released yet: %s", err.text);
+	ok_err(call(hotplug_suspend) < 0 && says(err.text, "M_SAVED_BUT", "vm1"),
+	       "one that is saved is said to be, also where its vGPUs are not released yet");
 	close(locked);
 	begin(true);
 	fake.detach_b = ESHUTDOWN;
 	fake.meanwhile = it_stops;
-	ok(call(hotplug_suspend) == -ESHUTDOWN && strcmp(err.text, "made up") == 0,
-	   "of a domain that stopped nothing else is to be said: %s", err.text);
+	ok_err(call(hotplug_suspend) == -ESHUTDOWN && strcmp(err.text, "made up") == 0,
+	       "of a domain that stopped nothing else is to be said");
 }
 
 /* The same vGPU for the same domain, leased by another command: after what this one saw. */
@@ -126,7 +126,7 @@ static void overtaken(void)
 	begin(true);
 	fake.has_b = false;
 	fake.after_save = somebody_leases_a;
-	ok(call(hotplug_suspend) == 0, "a domain that is resumed as soon as it is saved: %s", err.text);
+	ok_err(call(hotplug_suspend) == 0, "a domain that is resumed as soon as it is saved");
 	is(holder(A), VM, "keeps what the resume leased");
 	begin(true);
 	fake.meanwhile = somebody_leases_a;
@@ -143,8 +143,8 @@ static void overtaken(void)
 	fake.has_a = false;
 	put(A, VM);
 	attaching = store_lock_vgpu(&store, A, &err);
-	ok(opened() && hotplug_detach(&hp, A, false, &err) == -EBUSY,
-	   "what another command is just attaching cannot be detached: %s", err.text);
+	ok_err(opened() && hotplug_detach(&hp, A, false, &err) == -EBUSY,
+	       "what another command is just attaching cannot be detached");
 	is(holder(A), VM, "and stays leased");
 	store_unlock_vgpu(A, attaching);
 	ok(hotplug_detach(&hp, A, false, &err) == 0, "once that is gone it is released");
@@ -159,8 +159,7 @@ static void suspended_twice(void)
 	ok(opened(), "a suspend that begins while another does");
 	fake.has_a = false;
 	fake.record = strdup("<suspended hostdevs=''/>");
-	ok(hotplug_suspend(&hp, &n, &err) == -EPERM && strstr(err.text, "an earlier suspend"), "is refused: %s",
-	   err.text);
+	ok_err(hotplug_suspend(&hp, &n, &err) == -EPERM && strstr(err.text, "an earlier suspend"), "is refused");
 	is(fake.record, "<suspended hostdevs=''/>", "and the other's record is not written over");
 	ok(fake.has_b, "nor anything taken");
 }
@@ -182,8 +181,8 @@ static void resume_that_fails(void)
 	is(holder(A), "none", "releases what it has leased");
 	fake.start = EPERM;
 	fake.meanwhile = somebody_starts_it;
-	ok(call(hotplug_resume) == -EPERM && says(err.text, "M_RESUME_DO", "vm1"),
-	   "one whose domain another resume starts meanwhile: %s", err.text);
+	ok_err(call(hotplug_resume) == -EPERM && says(err.text, "M_RESUME_DO", "vm1"),
+	       "one whose domain another resume starts meanwhile");
 	is(holder(A), VM, "leaves the leases to that one");
 	fake.start = 0;
 	ok(call(hotplug_resume) == 0 && fake.has_a && fake.has_b && !fake.record, "as does the next");
@@ -197,12 +196,11 @@ static void detach_for_good(void)
 	ok(!fake.has_a && fake.defined_a, "from the guest, not from its definition");
 	ok(opened(), "another is detached");
 	somebody_locks();
-	ok(hotplug_detach(&hp, B, false, &err) < 0 && says(err.text, "M_NO_LONGER_HAS", "vm1", B),
-	   "and said to be, where it is not released yet: %s", err.text);
+	ok_err(hotplug_detach(&hp, B, false, &err) < 0 && says(err.text, "M_NO_LONGER_HAS", "vm1", B),
+	       "and said to be, where it is not released yet");
 	close(locked);
 	ok(opened() && hotplug_detach(&hp, A, false, &err) == -ENOENT, "a second time is an error");
-	ok(hotplug_detach(&hp, A, true, &err) == 0 && !fake.defined_a, "that takes it from the definition is none: %s",
-	   err.text);
+	ok_err(hotplug_detach(&hp, A, true, &err) == 0 && !fake.defined_a, "that takes it from the definition is none");
 	ok(hotplug_detach(&hp, A, true, &err) == -ENOENT, "but a third time is");
 }
 
@@ -212,8 +210,8 @@ static void attach_that_does_not(void)
 
 	begin(false);
 	fake.meanwhile = somebody_locks;
-	ok(opened() && hotplug_attach(&hp, NULL, false, &lease, &err) == 0,
-	   "what is attached is, also where the leases are locked for long then: %s", err.text);
+	ok_err(opened() && hotplug_attach(&hp, NULL, false, &lease, &err) == 0,
+	       "what is attached is, also where the leases are locked for long then");
 	is(lease.vgpu.parent, "mtty", "and it is known where");
 	close(locked);
 }
@@ -229,12 +227,12 @@ static void dry_run(void)
 	ok(opened(), "a dry run");
 	hp.dry_run = open_memstream(&text, &len);
 	ok(hotplug_detach(&hp, A, true, &err) == 0, "of detach");
-	ok(hotplug_detach(&hp, OTHER, false, &err) == -ENOENT, "which fails as detach does: %s", err.text);
+	ok_err(hotplug_detach(&hp, OTHER, false, &err) == -ENOENT, "which fails as detach does");
 	ok(fake.has_a && fake.defined_a, "detaches nothing");
 	is(holder(A), VM, "and releases nothing");
 	ok(hotplug_attach(&hp, "mtty-1", false, &lease, &err) == 0, "a dry run of attach");
-	ok(hotplug_attach(&hp, "mtty-9", false, &lease, &err) < 0 && says(err.text, "M_UNKNOWN_TYPE", "mtty-9", ""),
-	   "which fails as attach does: %s", err.text);
+	ok_err(hotplug_attach(&hp, "mtty-9", false, &lease, &err) < 0 && says(err.text, "M_UNKNOWN_TYPE", "mtty-9", ""),
+	       "which fails as attach does");
 	fclose(hp.dry_run);
 	ok(strstr(text, "detach " A " from domain vm1\nremove " A " from the definition of domain vm1\nremove " A
 			", mtty-1 on mtty\ncreate ") == text,

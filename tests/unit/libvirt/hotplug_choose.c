@@ -42,7 +42,7 @@ static void mdevs(void)
 	struct hotplug_choice choice;
 	char expected[sizeof(choice.xml)];
 
-	ok(choose(MDEV_TYPE, &choice) == 0, "an mdev: %s", err.text);
+	ok_err(choose(MDEV_TYPE, &choice) == 0, "an mdev");
 	is(leased_as(choice.id), MDEV_TYPE ", active of " VM, "is leased to the domain");
 	ok(exists(choice.id), "and exists");
 	snprintf(
@@ -56,18 +56,17 @@ static void vfs(void)
 {
 	struct hotplug_choice first, second, third;
 
-	ok(choose(VF_TYPE, &first) == 0, "a type that only VFs provide: %s", err.text);
+	ok_err(choose(VF_TYPE, &first) == 0, "a type that only VFs provide");
 	is(leased_as(first.id), VF_TYPE ", active of " VM, "is leased as a VF");
 	is(first.xml,
 	   "<hostdev mode='subsystem' type='pci' managed='no'><source><address domain='0x0000' bus='0x26' "
 	   "slot='0x00' function='0x4'/></source></hostdev>",
 	   "which stays with its driver");
-	ok(choose("CUSTOM_VF", &second) == 0 && strcmp(first.id, second.id) != 0, "the next VF, by class: %s",
-	   err.text);
+	ok_err(choose("CUSTOM_VF", &second) == 0 && strcmp(first.id, second.id) != 0, "the next VF, by class");
 	is(leased_as(second.id), VF_TYPE ", active of " VM, "has the type as well");
-	ok(choose(VF_TYPE, &third) == -ENOSPC && says(err.text, "M_FULL", "0000:26:00.0", "2", "2") &&
-		   says(err.text, "M_FIX_FREE"),
-	   "without a free one it is refused: %s", err.text);
+	ok_err(choose(VF_TYPE, &third) == -ENOSPC && says(err.text, "M_FULL", "0000:26:00.0", "2", "2") &&
+		       says(err.text, "M_FIX_FREE"),
+	       "without a free one it is refused");
 	is(leased_as(third.id), "none", "and nothing leased");
 }
 
@@ -75,7 +74,7 @@ static void plain_vfs(void)
 {
 	struct hotplug_choice choice;
 
-	ok(choose("flex", &choice) == 0, "a plain VF: %s", err.text);
+	ok_err(choose("flex", &choice) == 0, "a plain VF");
 	is(leased_as(choice.id), "flex, active of " VM, "is leased");
 	ok(strstr(choice.xml, "managed='yes'") != NULL, "and bound to a driver of VFIO by libvirt: %s", choice.xml);
 }
@@ -87,7 +86,7 @@ static void refusals(void)
 
 	memset(longest, 'x', sizeof(longest) - 1);
 	longest[sizeof(longest) - 1] = '\0';
-	ok(choose(longest, &choice) == -EINVAL, "what cannot be a type is refused: %s", err.text);
+	ok_err(choose(longest, &choice) == -EINVAL, "what cannot be a type is refused");
 }
 
 LIVE_TESTS("t4:1+l40s/2:1+flex/2:1",

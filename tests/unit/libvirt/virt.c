@@ -18,11 +18,11 @@ static void connections(const char *uri)
 {
 	struct virt *virt;
 
-	ok(virt_open(&virt, "test:///nowhere/node.xml", &err) < 0 && !virt,
-	   "a connection that cannot be made is an error: %s", err.text);
-	ok(virt_open(&virt, "qemu+unix:///system?socket=/nowhere/sock", &err) == -ENOTCONN &&
-		   says(err.text, "M_VIRTQEMUD"),
-	   "so is a libvirtd that does not run: %s", err.text);
+	ok_err(virt_open(&virt, "test:///nowhere/node.xml", &err) < 0 && !virt,
+	       "a connection that cannot be made is an error");
+	ok_err(virt_open(&virt, "qemu+unix:///system?socket=/nowhere/sock", &err) == -ENOTCONN &&
+		       says(err.text, "M_VIRTQEMUD"),
+	       "so is a libvirtd that does not run");
 	ok(virt_open(&virt, uri, &err) == 0, "one that can is made");
 	virt_close(virt);
 	virt_close(NULL);
@@ -50,14 +50,13 @@ static void domains(struct virt *virt)
 		   virt_find(virt, VM, &one, &err) == 0 && strcmp(one.name, "vm1") == 0,
 	   "also where another domain is named so");
 	virt_domain_free(&one);
-	ok(virt_find(virt, "vm2", &one, &err) == -ENOENT && strstr(err.text, "vm2"), "one that is not there: %s",
-	   err.text);
+	ok_err(virt_find(virt, "vm2", &one, &err) == -ENOENT && strstr(err.text, "vm2"), "one that is not there");
 	ok(virt_xml(virt, VM, VIRT_CONFIG, &xml, &err) == 0 && !strstr(xml, "id='1'"), "a definition has no id");
 	ok(virt_define(virt, xml, &err) == 0, "and can be defined again");
 	free(xml);
 	ok(virt_xml(virt, VM, VIRT_LIVE, &xml, &err) == 0 && strstr(xml, "id='1'"), "a running domain's XML has one");
 	free(xml);
-	ok(virt_define(virt, "<domain/>", &err) < 0, "what is no domain is not defined: %s", err.text);
+	ok_err(virt_define(virt, "<domain/>", &err) < 0, "what is no domain is not defined");
 }
 
 /* Does this side of the domain have the element? */
@@ -77,13 +76,12 @@ static void metadata(struct virt *virt)
 	ok(!has_element(virt, VIRT_CONFIG), "the definition has none of it");
 	ok(virt_set_metadata(virt, VM, NS, "t", NULL, VIRT_LIVE, &err) == 0 && !has_element(virt, VIRT_LIVE),
 	   "it can be removed");
-	ok(virt_set_metadata(virt, VM, NS, "t", "<lease", VIRT_LIVE, &err) < 0, "what is no XML is an error: %s",
-	   err.text);
+	ok_err(virt_set_metadata(virt, VM, NS, "t", "<lease", VIRT_LIVE, &err) < 0, "what is no XML is an error");
 }
 
 static void saved(struct virt *virt)
 {
-	ok(virt_start(virt, VM, &err) < 0, "one that runs is not started: %s", err.text);
+	ok_err(virt_start(virt, VM, &err) < 0, "one that runs is not started");
 	ok(virt_has_managed_save(virt, VM, &err) == 0, "nothing is saved");
 	ok(virt_managed_save(virt, VM, &err) == 0, "a domain is saved");
 	ok(virt_has_managed_save(virt, VM, &err) == 1, "and says so");
@@ -92,10 +90,9 @@ static void saved(struct virt *virt)
 
 static void unsupported(struct virt *virt)
 {
-	ok(virt_attach_device(virt, VM, "<hostdev/>", VIRT_LIVE, &err) < 0, "an error names the domain: %s", err.text);
+	ok_err(virt_attach_device(virt, VM, "<hostdev/>", VIRT_LIVE, &err) < 0, "an error names the domain");
 	ok(says(err.text, "M_LIBVIRT_SAID", "vm1"), "and what libvirt says");
-	ok(virt_detach_wait(virt, VM, "<hostdev/>", "ua-x", 100, &err) < 0, "nothing is waited for after an error: %s",
-	   err.text);
+	ok_err(virt_detach_wait(virt, VM, "<hostdev/>", "ua-x", 100, &err) < 0, "nothing is waited for after an error");
 }
 
 int main(void)
@@ -107,7 +104,7 @@ int main(void)
 	snprintf(uri, sizeof(uri), "test://%s/node.xml", tree.path);
 	connections(uri);
 	err = (struct err){ 0 };
-	ok(virt_open(&virt, uri, &err) == 0, "a made-up host: %s", err.text);
+	ok_err(virt_open(&virt, uri, &err) == 0, "a made-up host");
 	domains(virt);
 	metadata(virt);
 	saved(virt);

@@ -65,7 +65,7 @@ static void with_nul(void)
 	static const char bytes[] = DEFINED("nvidia-222", "auto") "\0x";
 
 	tree_bytes(&tree, DIRECTORY CARD "/" C, bytes, sizeof(bytes) - 1);
-	ok(find(C) == -EINVAL && strstr(err.text, "NUL"), "a definition with a NUL byte is refused: %s", err.text);
+	ok_err(find(C) == -EINVAL && strstr(err.text, "NUL"), "a definition with a NUL byte is refused");
 }
 
 static void parents(void)

@@ -89,13 +89,13 @@ static void devices(void)
 	ok(vfio_users_render(h, &tree.host, "0000:00:02.1"), "a VF on which a process renders is a GPU of the host");
 	ok(!vfio_users_render(h, &tree.host, "0000:00:02.2"), "not one that is only on a screen");
 	ok(!vfio_users_render(h, &tree.host, "0000:41:00.4"), "nor one without a graphics driver");
-	ok(vfio_users_open(h, &tree.host, "../../x", NULL, &err) == -EINVAL, "a path names no vGPU: %s", err.text);
+	ok_err(vfio_users_open(h, &tree.host, "../../x", NULL, &err) == -EINVAL, "a path names no vGPU");
 	tree_add(&tree, "sys/class/vfio/123/dev = 511\n");
-	ok(vfio_users_open(h, &tree.host, U(c), NULL, &err) == -EINVAL,
-	   "where the node's number cannot be read it is an error: %s", err.text);
+	ok_err(vfio_users_open(h, &tree.host, U(c), NULL, &err) == -EINVAL,
+	       "where the node's number cannot be read it is an error");
 	tree_remove(&tree, "sys/bus/mdev/devices/" U(c) "/iommu_group");
 	tree_add(&tree, "sys/bus/mdev/devices/" U(c) "/iommu_group = no link\n");
-	ok(vfio_users_open(h, &tree.host, U(c), NULL, &err) == -EINVAL, "likewise the group: %s", err.text);
+	ok_err(vfio_users_open(h, &tree.host, U(c), NULL, &err) == -EINVAL, "likewise the group");
 	vfio_users_free(h);
 }
 
@@ -134,9 +134,9 @@ static void unreadable(void)
 	ok(beside("proc/5/comm = qemu-system-x86\nproc/5/cmdline = guest=vm1\n") == 0, "whatever it calls itself");
 	ok(beside("run/libvirt/qemu/vm1.pid = 15\nrun/libvirt/qemu/vm2.pid = x\n") == 0,
 	   "beside the QEMUs that can be");
-	ok(beside("run/libvirt/qemu/vm1.pid = 5\n") == -ENOTDIR && strstr(err.text, "process 5"),
-	   "but if libvirt says that it is a QEMU, it is not known: %s", err.text);
-	ok(beside("run/libvirt/qemu/vm1.pid = 6\n") == -ELOOP, "for whatever reason: %s", err.text);
+	ok_err(beside("run/libvirt/qemu/vm1.pid = 5\n") == -ENOTDIR && strstr(err.text, "process 5"),
+	       "but if libvirt says that it is a QEMU, it is not known");
+	ok_err(beside("run/libvirt/qemu/vm1.pid = 6\n") == -ELOOP, "for whatever reason");
 	for (ROWS(row, cgroups)) {
 		char text[256];
 
@@ -152,15 +152,15 @@ static void no_time(void)
 
 	TREE(tree, host);
 	h = vfio_users_read(&tree.host, sys_now_ms() - 1);
-	ok(vfio_users_open(h, &tree.host, U(c), NULL, &err) == -ETIMEDOUT,
-	   "without the time for a look it is not known: %s", err.text);
+	ok_err(vfio_users_open(h, &tree.host, U(c), NULL, &err) == -ETIMEDOUT,
+	       "without the time for a look it is not known");
 	ok(vfio_users_open(h, &tree.host, U(d), NULL, &err) == 0, "but of what has no node");
 	vfio_users_free(h);
 	tree_remove(&tree, "proc");
 	tree_remove(&tree, "sys/bus/mdev/devices/" U(b) "/vfio-dev");
 	ok(looked_open(&tree, U(b), NULL) == 0, "a tree without proc has no processes");
 	tree_add(&tree, "proc = no directory\n");
-	ok(looked_open(&tree, U(b), NULL) == -ENOTDIR, "a proc that cannot be read tells nothing: %s", err.text);
+	ok_err(looked_open(&tree, U(b), NULL) == -ENOTDIR, "a proc that cannot be read tells nothing");
 	vfio_users_free(NULL);
 }
 

@@ -45,7 +45,7 @@ static void locks(void)
 
 	ok(store_open(&other, &tree.host, true, &err) == 0 && store_lock(&store, 100, &err) == 0,
 	   "the store's lock is taken");
-	ok(store_lock(&other, 30, &err) == -ETIMEDOUT, "a second one waits, and gives up: %s", err.text);
+	ok_err(store_lock(&other, 30, &err) == -ETIMEDOUT, "a second one waits, and gives up");
 	snprintf(own, sizeof(own), "process %d ", (int)getpid());
 	ok(strstr(err.text, own) != NULL, "and names the holder");
 	store_unlock(&store);
@@ -116,9 +116,10 @@ static void look(void)
 	ok(store_would_open(&bare.host, &err) == 0, "one that is not there could be made %s", err.text);
 	ok(faccessat(root, "run/vgpu-lease", F_OK, 0) < 0, "a look does not");
 	tree_add(&bare, "run/vgpu-lease/lock/\n");
-	ok(store_would_open(&bare.host, &err) == -EISDIR, "a lock that is a directory would not do: %s", err.text);
-	ok(symlinkat("elsewhere", root, "run/vgpu-lease/leases") == 0 && store_would_open(&bare.host, &err) == -ENOTDIR,
-	   "nor would a link in the place of a directory: %s", err.text);
+	ok_err(store_would_open(&bare.host, &err) == -EISDIR, "a lock that is a directory would not do");
+	ok_err(symlinkat("elsewhere", root, "run/vgpu-lease/leases") == 0 &&
+		       store_would_open(&bare.host, &err) == -ENOTDIR,
+	       "nor would a link in the place of a directory");
 }
 
 HOST_TESTS("run/\nvar/lib/\n", look, opening, calls, locks, removals)
