@@ -38,9 +38,8 @@ struct hook {
 	bool dry_run;
 	const char *guest, *op, *subop, *extra; /* libvirt's four arguments; NULL: --help or --version */
 	struct host host;
-	struct config config; /* the defaults if lifecycle.config is NULL */
-	bool read;            /* read_host() has opened the host and tried to read the configuration */
-	char why_no_config[sizeof(((struct err *)NULL)->text)];
+	struct config config;
+	bool read; /* read_host() has opened the host and tried to read the configuration */
 	char *xml;
 	size_t len;
 	char name[SHOWN_NAME]; /* cut, to leave space for the reason and the fix */
@@ -149,27 +148,15 @@ static const struct operation *find_operation(const struct hook *hook)
 	return NULL;
 }
 
-/* Returns 0 even if the file does not exist; why_no_config then has the reason. Fails if the file is invalid. */
+/* Returns 0 even if the file does not exist. Fails if it is invalid. */
 static int read_config(struct hook *hook, struct err *err)
 {
-	int r;
-
 	hook->lifecycle.powerless = !hook->args.root && geteuid() != 0;
-	if (hook->lifecycle.powerless) {
-		snprintf(hook->why_no_config, sizeof(hook->why_no_config), "libvirt does not run as root");
-		return 0;
-	}
-	r = inventory_load_config(&hook->config, &hook->host, hook->args.config, err);
-	if (r == 0) {
-		hook->lifecycle.config = &hook->config;
-		return 0;
-	}
-	if (r == -ENOENT) {
-		err_in(err, "no configuration");
-		text_add(err->text, sizeof(err->text), "; " INVENTORY_NO_CONFIG_FIX);
-	}
-	snprintf(hook->why_no_config, sizeof(hook->why_no_config), "%s", err->text);
-	return r == -ENOENT ? 0 : err_about(err, ERR_CONFIG);
+	if (hook->lifecycle.powerless)
+		err_set(&hook->config.why, EPERM, "libvirt does not run as root");
+	else if (inventory_load_config(&hook->config, &hook->host, hook->args.config, err) < 0 && err->code != ENOENT)
+		return err_about(err, ERR_CONFIG);
+	return 0;
 }
 
 static int open_host(struct hook *hook, struct err *err)
@@ -217,8 +204,7 @@ static int gate(struct hook *hook, enum count_op what, struct err *err)
 		log_warn("%s", err->text);
 	if (hook->host.root < 0)
 		return 0;
-	return (hook->lifecycle.config && hostdev_filter_possible(&hook->config)) ||
-	       (what == COUNT_PREPARE && lease_any(&hook->host));
+	return hostdev_filter_possible(&hook->config) || (what == COUNT_PREPARE && lease_any(&hook->host));
 }
 
 /* Reads only the domain's UUID, because a release needs no more of the XML. */
@@ -366,11 +352,9 @@ static void hook_free(struct hook *hook)
 
 static int serve(int argc, char **argv)
 {
-	struct hook hook = {
-		.host.root = -1,
-		.concerns = true,
-		.lifecycle = { .host = &hook.host, .policy = &hook.config.policy, .why_no_config = hook.why_no_config }
-	};
+	struct hook hook = { .host.root = -1,
+			     .concerns = true,
+			     .lifecycle = { .host = &hook.host, .config = &hook.config } };
 	const struct operation *operation;
 	struct err err = { 0 };
 	char prefix[PREFIX_SIZE];

@@ -81,7 +81,7 @@ int lifecycle_reconnect(const struct lifecycle *lifecycle, struct err *err)
 	autostore struct store store;
 	autoinventory struct inventory inv = { 0 };
 	const struct adoption adoption = { &store, &inv, lifecycle->request, "reconnect" };
-	int64_t deadline = sys_now_ms() + (int64_t)lifecycle->policy->lock_timeout_s * 1000;
+	int64_t deadline = sys_now_ms() + (int64_t)lifecycle->config->policy.lock_timeout_s * 1000;
 	int r = store_open(&store, lifecycle->host, true, err);
 
 	if (r < 0)
@@ -129,7 +129,7 @@ static int adopt(const struct gc *c, const struct request *request, const struct
 	/* Ask the driver before taking the lock, because the driver can be slow or hang. A plain VF always exists. */
 	if (device->vgpu.framework == FW_VARIANT && kernel_exists(c->store->host, &vgpu) != 1)
 		return 0;
-	r = store_lock(c->store, c->policy->lock_timeout_s * 1000, err);
+	r = store_lock(c->store, c->config->policy.lock_timeout_s * 1000, err);
 	if (r < 0)
 		return r;
 	r = lease_get(c->store, device->vgpu.id, &now, err);
@@ -148,7 +148,7 @@ static int judge_attached(struct gc *c, const struct running_domain *domain, con
 	struct attached_facts facts = { .lease = lease,
 					.domain = domain->uuid,
 					.now_ms = sys_now_ms(),
-					.grace_ms = (int64_t)c->policy->start_grace_s * 1000,
+					.grace_ms = (int64_t)c->config->policy.start_grace_s * 1000,
 					.looked_ms = c->looked_ms,
 					.settled = domain->settled };
 	struct inv_device device = { 0 };

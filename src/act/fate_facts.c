@@ -65,7 +65,7 @@ void fate_lease(struct fate *fate, const struct fate_look *look, const struct le
 	const char *reason = card ? card->reason : "";
 	char open[REASON_SIZE], unseen[REASON_SIZE];
 	struct lease_facts facts = { .lease = lease,
-				     .policy = look->policy,
+				     .policy = &look->config->policy,
 				     .now_ms = sys_now_ms(),
 				     .looked_ms = look->looked_ms,
 				     .unseen = unseen,
@@ -91,8 +91,7 @@ bool fate_is_novas(const struct fate_look *look, const struct vgpu_ref *vgpu)
 {
 	struct owner_facts facts = { .framework = vgpu->framework };
 	const struct config *config = look->config;
-	const struct inv_parent *parent = config && config->policy.nova ? inventory_parent(look->inv, vgpu->parent)
-									: NULL;
+	const struct inv_parent *parent = config->policy.nova ? inventory_parent(look->inv, vgpu->parent) : NULL;
 
 	/* Nova counts no device on a parent that is not registered. */
 	if (!parent)
@@ -152,13 +151,15 @@ static void add_age(struct orphan_facts *facts, const struct fate_look *look, co
 void fate_device(struct fate *fate, const struct fate_look *look, const struct inv_device *device)
 {
 	const char *id = device->vgpu.id;
-	struct orphan_facts facts = { .policy = look->policy, .typed = *device->vgpu.type, .unused = look->unused };
+	struct orphan_facts facts = { .policy = &look->config->policy,
+				      .typed = *device->vgpu.type,
+				      .unused = look->unused };
 	char by[REASON_SIZE], open[REASON_SIZE], why[REASON_SIZE] = "";
 	struct seen seen = { .node = device->node };
 	int r = 0;
 
 	facts.nova = fate_is_novas(look, &device->vgpu);
-	if ((look->policy->reclaim_orphans || look->whole) && facts.typed) {
+	if ((look->config->policy.reclaim_orphans || look->whole) && facts.typed) {
 		facts.named = fate_named(look, id, device->vgpu.framework == FW_VARIANT ? look->asking : NULL, by);
 		r = facts.named ? 0 : is_open(look, id, open);
 		facts.open = r ? open : NULL;
@@ -179,7 +180,7 @@ void fate_definition(struct fate *fate, const struct fate_look *look, const stru
 {
 	/* No device has the inode number 1, so a device created from the definition counts as newly seen. */
 	const struct seen seen = { .node = 1 };
-	struct orphan_facts facts = { .policy = look->policy,
+	struct orphan_facts facts = { .policy = &look->config->policy,
 				      .alone = true,
 				      .typed = true,
 				      .unused = look->unused,
@@ -207,7 +208,6 @@ static bool is_stuck(const struct world *w, const char *id)
 
 void fate_mark(struct world *w)
 {
-	struct config defaults;
 	bool locked = w->store->lock >= 0;
 	struct fate_look look = { .store = w->store,
 				  .config = w->config,
@@ -218,16 +218,15 @@ void fate_mark(struct world *w)
 				  .whole = true,
 				  .looked_ms = w->looked_ms };
 
-	config_default(&defaults);
-	look.policy = w->config ? &w->config->policy : &defaults.policy;
-	look.note = locked && look.policy->reclaim_orphans;
+	look.note = locked && w->config->policy.reclaim_orphans;
 	if (locked && libvirt_files_unread(w->disk, false))
 		log_warn("what may be named in it stays: %s", libvirt_files_unread(w->disk, false));
 	for (EACH(struct inv_device *, device, w->inv.devices, w->inv.ndevices)) {
 		struct device_facts *facts = &device->facts;
 		struct fate fate = { 0 };
 
-		if (w->config && !is_stuck(w, device->vgpu.id) && !lease_find(&w->leases, device->vgpu.id))
+		if (config_is_valid(w->config) && !is_stuck(w, device->vgpu.id) &&
+		    !lease_find(&w->leases, device->vgpu.id))
 			fate_device(&fate, &look, device);
 		facts->reclaimable = fate.goes;
 		/* 'vgpu-lease retype' keeps a VF that any domain names, even the requesting domain. */
@@ -242,5 +241,4 @@ void fate_mark(struct world *w)
 			fate_lease(&fate, &look, lease, lease->device);
 		lease->reclaimable = fate.goes;
 	}
-	config_free(&defaults);
 }

@@ -15,8 +15,7 @@ struct world;
 
 struct fate_look {
 	const struct store *store;
-	const struct policy *policy; /* the configuration's, or the defaults */
-	const struct config *config; /* NULL: no configuration is in effect */
+	const struct config *config;
 	const struct inventory *inv;
 	const struct vfio_users *users;
 	struct libvirt_files *disk;

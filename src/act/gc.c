@@ -27,7 +27,7 @@ static int read_leases(struct gc *c, struct err *err)
 {
 	lease_list_free(&c->leases);
 	return c->dry ? lease_list(c->store, &c->leases, err)
-		      : lease_list_locked(c->store, c->policy->lock_timeout_s * 1000, &c->leases, err);
+		      : lease_list_locked(c->store, c->config->policy.lock_timeout_s * 1000, &c->leases, err);
 }
 
 /* Reads devices before leases. A lease is written before its device is created, so each device has its lease. */
@@ -56,10 +56,11 @@ static int look_around(struct gc *c, struct err *err)
 		running_read(&c->running, c->look.disk);
 	if (read_leases(c, err) < 0)
 		return -err->code;
-	if (c->policy->nova)
+	if (c->config->policy.nova)
 		mdevctl_definitions(&c->definitions, &c->ndefinitions, c->store->host, &c->undefined);
 	c->users = vfio_users_read(c->store->host,
-				   sys_now_ms() + (c->seen ? USERS_MS : (int64_t)c->policy->release_timeout_s * 1000));
+				   sys_now_ms() +
+					   (c->seen ? USERS_MS : (int64_t)c->config->policy.release_timeout_s * 1000));
 	c->look.users = c->users;
 	if (!vfio_users_unread(c->users, c->unread))
 		c->unread[0] = '\0';
@@ -100,7 +101,7 @@ static void judge_orphan(struct gc *c, const struct vgpu_ref *vgpu, const struct
 	item->novas = fate_is_novas(&c->look, vgpu);
 	if (!device)
 		fate_definition(&item->fate, &c->look, definition);
-	else if (c->config)
+	else if (config_is_valid(c->config))
 		fate_device(&item->fate, &c->look, device);
 	item->outcome = item->fate.goes ? GC_GOES : GC_STAYS;
 }
@@ -129,7 +130,7 @@ static bool is_no_vgpu(const struct gc *c, const struct inv_device *device)
 
 	if (!card || card->gpu || affinity_is_for_guest(c->store, device->vgpu.id))
 		return false;
-	for (size_t i = 0; c->config && i < c->config->nsections; i++)
+	for (size_t i = 0; i < c->config->nsections; i++)
 		if (type_has_driver_of(c->config->sections[i].type, device->vgpu.type))
 			return false;
 	return true;
@@ -225,7 +226,6 @@ int gc_judge(struct gc *c, struct err *err)
 	if (!c->looked_ms)
 		c->looked_ms = began_ms;
 	c->look = (struct fate_look){ .store = c->store,
-				      .policy = c->policy,
 				      .config = c->config,
 				      .inv = &c->looked,
 				      .looked_ms = c->looked_ms,
@@ -243,9 +243,9 @@ int gc_judge(struct gc *c, struct err *err)
 	judge(c);
 	if (c->dry)
 		return 0;
-	if (store_lock(c->store, c->policy->lock_timeout_s * 1000, err) == 0) {
+	if (store_lock(c->store, c->config->policy.lock_timeout_s * 1000, err) == 0) {
 		types_remember(c->store, &c->looked);
-		if (c->config)
+		if (config_is_valid(c->config))
 			cards_remember(c->store, c->config);
 		if (is_complete(&c->looked))
 			looked_note(c->store, &c->looked, began_ms);
@@ -259,7 +259,7 @@ int gc_judge(struct gc *c, struct err *err)
 static bool claim(struct gc *c, struct gc_item *item)
 {
 	const struct event_about about = event_of(&item->lease);
-	int64_t by_ms = sys_now_ms() + (int64_t)c->policy->lock_timeout_s * 1000;
+	int64_t by_ms = sys_now_ms() + (int64_t)c->config->policy.lock_timeout_s * 1000;
 	struct err err = { 0 };
 	int r = release_claim(c->store, &item->lease, by_ms, &err);
 
@@ -310,10 +310,10 @@ static void tell_claimed(void *arg, const struct lease *lease, int r, const stru
 
 static void remove_orphan(struct gc *c, struct gc_item *item)
 {
-	int64_t time_s = (int64_t)c->policy->lock_timeout_s + c->policy->release_timeout_s;
+	int64_t time_s = (int64_t)c->config->policy.lock_timeout_s + c->config->policy.release_timeout_s;
 	enum release_part part = item->exists ? RELEASE_DEVICE : RELEASE_LONE_DEFINITION;
 	struct err err = { 0 };
-	int r = release_orphan(c->store, c->policy, &item->vgpu, part, sys_now_ms() + time_s * 1000, &err);
+	int r = release_orphan(c->store, &c->config->policy, &item->vgpu, part, sys_now_ms() + time_s * 1000, &err);
 
 	report_outcome(item, r, &err);
 }
@@ -343,7 +343,7 @@ static void remove_orphans(struct gc *c)
 
 void gc_finish(struct gc *c)
 {
-	struct sweep sweep = { c->store, c->policy, .told = tell_claimed, .arg = c };
+	struct sweep sweep = { c->store, &c->config->policy, .told = tell_claimed, .arg = c };
 
 	/* Mark all leases first, so that the driver's time begins for all at once. */
 	for (size_t i = 0; !c->dry && i < c->n; i++) {
@@ -354,7 +354,7 @@ void gc_finish(struct gc *c)
 						 sizeof(struct lease)) = item->lease;
 	}
 	if (!c->dry && !c->seen) {
-		release_sweep(&sweep, release_by(c->policy), LAST_LOOK_MS);
+		release_sweep(&sweep, release_by(&c->config->policy), LAST_LOOK_MS);
 		remove_orphans(c);
 	}
 	lease_list_free(&sweep.leases);

@@ -47,8 +47,7 @@ struct gc_note {
 
 struct gc {
 	struct store *store;         /* writable, unless `dry` */
-	const struct config *config; /* NULL: not valid, so no foreign device is removed */
-	const struct policy *policy; /* the configuration's, or the defaults */
+	const struct config *config; /* if it is not valid, no foreign device is removed */
 	const struct inventory *inv; /* used by a dry pass; NULL: the pass reads the host */
 	struct libvirt_files *files; /* NULL: the pass reads libvirt's files */
 	bool unused;                 /* also removes foreign devices and definitions that were not made for a guest */

@@ -36,7 +36,6 @@ struct world lifecycle_world(const struct lifecycle *lifecycle, struct store *st
 	return (struct world){ .host = lifecycle->host,
 			       .store = store,
 			       .config = lifecycle->config,
-			       .why_no_config = lifecycle->why_no_config,
 			       .asked = lifecycle->request,
 			       .request = lifecycle->request,
 			       .mode = mode };
@@ -46,7 +45,7 @@ static int rounds_start(struct rounds *r, const struct lifecycle *lifecycle, enu
 			struct err *err)
 {
 	*r = (struct rounds){ .lifecycle = lifecycle };
-	apply_start(&r->apply, &r->store, lifecycle->policy, lifecycle->request, op);
+	apply_start(&r->apply, &r->store, &lifecycle->config->policy, lifecycle->request, op);
 	r->apply.work = lifecycle->work;
 	if (store_open(&r->store, lifecycle->host, true, err) < 0)
 		return -err->code;
@@ -178,7 +177,7 @@ static void removal_failed(struct world *world, const struct plan *plan, size_t 
 
 static int remove_one(struct rounds *r, const char *id, struct err *err)
 {
-	const struct policy *policy = r->lifecycle->policy;
+	const struct policy *policy = &r->lifecycle->config->policy;
 	const struct inv_device *device = inventory_device(&r->world.inv, id);
 	const struct lease *lease = lease_find(&r->world.leases, id);
 	int64_t deadline = sooner(release_by(policy), r->apply.wait_by_ms);
@@ -222,7 +221,7 @@ static bool may_answer(const struct rounds *r)
 {
 	struct timed_child_silent silent[16];
 	size_t n = sys_now_ms() < r->apply.wait_by_ms ? timed_child_silents(silent, ARRAY_SIZE(silent)) : 0;
-	int64_t time_ms = (int64_t)r->lifecycle->policy->lock_timeout_s * 1000;
+	int64_t time_ms = (int64_t)r->lifecycle->config->policy.lock_timeout_s * 1000;
 
 	for (size_t i = 0; i < n; i++) {
 		const struct inv_pgpu *card = inventory_pgpu(&r->world.inv, silent[i].who);
@@ -385,9 +384,10 @@ int lifecycle_prepare(const struct lifecycle *lifecycle, struct err *err)
 	n = n == 0 ? rounds_run(&r, err) : unleased_start(&r.apply, lifecycle, NULL, NULL, n, err);
 	if (n < 0)
 		apply_undo(&r.apply);
-	else if (!lifecycle->config)
-		log_warn("%s: domain %s: its vGPUs are used as they are, without a valid configuration: %s", r.apply.op,
-			 lifecycle->request->name, lifecycle->why_no_config);
+	else if (!config_is_valid(lifecycle->config))
+		log_warn("%s: domain %s: its vGPUs are used as they are, without a valid configuration: %s%s",
+			 r.apply.op, lifecycle->request->name, lifecycle->config->why.text,
+			 config_fix(lifecycle->config));
 	rounds_end(&r);
 	return n;
 }

@@ -20,10 +20,8 @@
 
 struct lifecycle {
 	const struct host *host;
-	const struct config *config; /* NULL: none is valid, so existing vGPUs are adopted, and none is created */
-	const struct policy *policy; /* the configuration's, or the defaults */
-	const char *why_no_config;   /* why nothing can be leased, with the fix */
-	bool powerless;              /* not root, so nothing can be leased; why_no_config has the reason */
+	const struct config *config; /* if it is not valid, existing vGPUs are adopted, and none is created */
+	bool powerless;              /* not root, so nothing can be leased; config->why says so */
 	const struct domxml *doc;
 	const struct request *request;
 	const char *op;          /* the operation in the log; NULL: "prepare" */

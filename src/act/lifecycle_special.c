@@ -85,7 +85,7 @@ int lifecycle_before_plan(const struct lifecycle *lifecycle, enum plan_mode mode
 {
 	if (!lifecycle->powerless)
 		return 1;
-	return mode == PLAN_RESTORE ? 0 : unleased_pass(lifecycle, lifecycle->why_no_config, ERR_CONFIG, err);
+	return mode == PLAN_RESTORE ? 0 : unleased_pass(lifecycle, lifecycle->config->why.text, ERR_CONFIG, err);
 }
 
 int lifecycle_refuse_running(const struct lifecycle *lifecycle, const struct world *world, struct err *err)
@@ -100,7 +100,7 @@ int lifecycle_refuse_running(const struct lifecycle *lifecycle, const struct wor
 		const struct lease *lease = &world->leases.list[i];
 
 		runs |= lease->state == LEASE_ACTIVE && strcmp(lease->domain, domain) == 0 &&
-			sys_now_ms() - lease->since_ms < (int64_t)lifecycle->policy->start_grace_s * 1000;
+			sys_now_ms() - lease->since_ms < (int64_t)lifecycle->config->policy.start_grace_s * 1000;
 	}
 	return runs ? err_set(err, EEXIST, "it runs on this host already: its vGPUs are left as they are") : 0;
 }

@@ -21,8 +21,7 @@ static void exclude_unlockable(struct world *world)
 		struct err err;
 
 		if (store_would_lock_pgpu(world->host, address, &err) == 0 &&
-		    (!world->config ||
-		     store_lock_hung(world->store, address, policy_create_ms(&world->config->policy), &err) == 0))
+		    store_lock_hung(world->store, address, policy_create_ms(&world->config->policy), &err) == 0)
 			continue;
 		attempt = mem_add(&world->failed_attempts, &world->nfailed_attempts, sizeof(*attempt));
 		attempt->cause = CAUSE_FAILED;
@@ -157,10 +156,11 @@ void preview_remarks(struct remarks *out, const struct preview *p, const char *o
 		remark_add(out, p->unleased, "starts without a lease");
 	if (!p->lifecycle || !plan->nsteps)
 		return;
-	if (!p->lifecycle->config)
-		remark_add(out, "until then existing vGPUs are used as they are, and none is created", "%s",
-			   p->lifecycle->why_no_config);
-	snprintf(wait, sizeof(wait), "%s would wait up to %d s for it", op, p->lifecycle->policy->lock_timeout_s);
+	if (!config_is_valid(p->lifecycle->config))
+		remark_add(out, "until then existing vGPUs are used as they are, and none is created", "%s%s",
+			   p->lifecycle->config->why.text, config_fix(p->lifecycle->config));
+	snprintf(wait, sizeof(wait), "%s would wait up to %d s for it", op,
+		 p->lifecycle->config->policy.lock_timeout_s);
 	if (store_lock_holder(&p->store, NULL, 0, &held) < 0)
 		remark_add(out, wait, "%s", held.text);
 	for (size_t i = 0; p->world.mode == PLAN_PREPARE && i < plan->nsteps; i++)

@@ -133,7 +133,7 @@ static int ask_host(struct rewrite *r, const struct config *config, struct err *
 
 int rewrite_definition(struct rewrite *r, const struct config *config, struct err *err)
 {
-	if (find_changes(r, err) < 0 || (config && r->asks && ask_host(r, config, err) < 0))
+	if (find_changes(r, err) < 0 || (config && config_is_valid(config) && r->asks && ask_host(r, config, err) < 0))
 		return -err->code;
 	return domxml_rewrite(r->doc, r->changes, r->nchanges, &r->rewritten, &r->rewritten_len, err);
 }

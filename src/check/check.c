@@ -202,7 +202,7 @@ static void run(struct check *check)
 	check->what = "pgpu";
 	if (!check->seen && look_at_host(check, &none, &err) < 0) {
 		check_fail(check, "see that /sys is mounted", "the host cannot be read: %s", err.text);
-	} else if (check->config) {
+	} else if (config_is_valid(check->config)) {
 		check->inv = &world->inv;
 		check->explained = mem_new(check->config->nsections + 1, sizeof(*check->explained));
 	} else {
@@ -241,10 +241,10 @@ void check_run(struct check *check)
 	int r = check->config ? 0 : config_load(&config, check->host, check->config_path, &mistakes, &err);
 
 	check->what = "config";
+	check->config = check->config ? check->config : &config;
 	if (r < 0) {
 		config_fails(check, r, &mistakes, &err);
 	} else {
-		check->config = check->config ? check->config : &config;
 		if (!check->only_pool)
 			config_passes(check, check->config);
 	}

@@ -222,7 +222,7 @@ static void look_at_sys(struct check *check)
 {
 	bool writes = false; /* a lease of a plain VF writes nothing to sysfs */
 
-	for (size_t i = 0; check->config && i < check->config->nsections; i++)
+	for (size_t i = 0; i < check->config->nsections; i++)
 		writes |= !check->config->sections[i].vf;
 	if (writes && kernel_is_read_only(check->host))
 		check_fail(check_at(check, "%s/sys", check->host->name),

@@ -143,7 +143,7 @@ static void look_at_lock(struct check *check, const char *name, int limit_ms, co
 void check_locks(struct check *check)
 {
 	autoclosedir DIR *dir = sys_list(check->store.run, "pgpu");
-	bool waits = check->config && !check->seen;
+	bool waits = config_is_valid(check->config) && !check->seen;
 	const struct dirent *e;
 
 	look_at_lock(check, STORE_LOCK, waits ? check->config->policy.lock_timeout_s * 1000 : 0,
@@ -194,7 +194,7 @@ void check_garbage(struct check *check)
 /* Reports an active lease whose type is no longer enabled: the guest's next start may be refused. */
 static bool look_at_guest(struct check *check, const struct lease *lease)
 {
-	if (!check->config || lease->state != LEASE_ACTIVE || lease->origin != LEASE_CREATED ||
+	if (!config_is_valid(check->config) || lease->state != LEASE_ACTIVE || lease->origin != LEASE_CREATED ||
 	    config_section(check->config, lease->vgpu.type))
 		return false;
 	check_warn(check_at(check, "%s", lease->vgpu.id),
@@ -273,20 +273,16 @@ static void report_leases(struct check *check, const struct gc *pass)
 
 void check_leases(struct check *check)
 {
-	struct config defaults;
 	autogc struct gc pass = {
 		.store = &check->store, .config = check->config, .inv = check->inv, .files = check->disk, .dry = true
 	};
 	struct err err;
 
-	config_default(&defaults);
-	pass.policy = check->config ? &check->config->policy : &defaults.policy;
 	if (gc_run(&pass, &err) == 0)
 		report_leases(check, &pass);
 	else
 		check_unreadable(check_at_path(check, "run/vgpu-lease/leases"),
 				 "fix the cause; until then no vGPU can be released", &err);
-	config_free(&defaults);
 }
 
 bool check_serves_projects(const struct config *config)
@@ -318,8 +314,6 @@ void check_quotas(struct check *check)
 {
 	const struct leases *leases = &check->world->leases;
 
-	if (!check->config)
-		return;
 	report_zero_quotas(check);
 	for (EACH(const struct lease *, lease, leases->list, leases->n)) {
 		int limit = config_quota(check->config, lease->project), before = 0, holds = 0;

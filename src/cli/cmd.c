@@ -75,24 +75,21 @@ static int check_domain(const struct cmd *cmd, struct err *err)
 /* Is the configuration invalid or unreadable, or the FILE of --config missing? */
 static bool is_wrong_config(const struct cmd *cmd)
 {
-	return !cmd->has_config && cmd->no_config.code && (cmd->no_config.code != ENOENT || cmd->call->args.config);
+	const int code = cmd->config.why.code;
+
+	return code && (code != ENOENT || cmd->call->args.config);
 }
 
 static int read_config(struct cmd *cmd, unsigned int needs, struct err *err)
 {
-	struct err *why = &cmd->no_config;
-	int r = inventory_load_config(&cmd->config, &cmd->host, cmd->call->args.config, why);
+	struct err *why = &cmd->config.why;
+	int r = inventory_load_config(&cmd->config, &cmd->host, cmd->call->args.config, err);
 
-	cmd->has_config = r == 0;
 	if (r == 0)
 		return 0;
-	if (r == -ENOENT)
-		err_in(why, "no configuration");
 	cmd_advise_root(why);
-	snprintf(cmd->no_config_refusal, sizeof(cmd->no_config_refusal), "%s%s", why->text,
-		 r == -ENOENT ? "; " INVENTORY_NO_CONFIG_FIX : "");
 	if (needs & CMD_CONFIG_MUST || (needs & CMD_CONFIG_READ && r == -EACCES))
-		return err_set(err, -r, "%s", cmd->no_config_refusal);
+		return err_set(err, -r, "%s%s", why->text, config_fix(&cmd->config));
 	if (is_wrong_config(cmd) && !(needs & CMD_CONFIG_OWN))
 		out_warn("%s", why->text);
 	return 0;
@@ -188,7 +185,7 @@ int cmd_open(struct cmd *cmd, unsigned int needs, struct err *err)
 	bool write = needs & CMD_WRITE && !call->dry_run;
 
 	cmd->hp = (struct hotplug){
-		.host = &cmd->host, .store = &cmd->store, .policy = &cmd->config.policy, .uri = call->connect
+		.host = &cmd->host, .store = &cmd->store, .config = &cmd->config, .uri = call->connect
 	};
 	if (needs & CMD_BARE)
 		return 0;
@@ -207,7 +204,6 @@ int cmd_open(struct cmd *cmd, unsigned int needs, struct err *err)
 	if (store_open(&cmd->store, &cmd->host, write, err) < 0)
 		return err->code == EACCES ? err_set(err, EACCES, "cannot read leases: permission denied; run as root")
 					   : -err->code;
-	cmd->hp.config = cmd->has_config ? &cmd->config : NULL;
 	if (call->type && take_type(cmd, &call->type, err) < 0)
 		return -err->code;
 	if (needs & CMD_LIBVIRT && call->dry_run)
@@ -253,8 +249,7 @@ struct gc cmd_gc_pass(struct cmd *cmd)
 {
 	return (struct gc){ .store = &cmd->store,
 			    .inv = cmd->world.host ? &cmd->world.inv : NULL,
-			    .config = cmd->has_config ? &cmd->config : NULL,
-			    .policy = &cmd->config.policy,
+			    .config = &cmd->config,
 			    .dry = true };
 }
 
@@ -292,7 +287,7 @@ void cmd_json_error(struct cmd *cmd, const struct err *err)
 struct json_out *cmd_json(struct cmd *cmd)
 {
 	if (cmd->call->json)
-		cmd_json_error(cmd, is_wrong_config(cmd) ? &cmd->no_config : &(struct err){ 0 });
+		cmd_json_error(cmd, is_wrong_config(cmd) ? &cmd->config.why : &(struct err){ 0 });
 	return cmd->out.json;
 }
 

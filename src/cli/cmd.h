@@ -93,10 +93,7 @@ struct cmd {
 	struct cmd_call *call;
 	const struct command *command;
 	struct host host;
-	struct config config; /* the defaults if has_config is false */
-	bool has_config;
-	struct err no_config;                                         /* if has_config is false: the reason */
-	char no_config_refusal[sizeof(((struct err *)0)->text) + 64]; /* no_config.text with the fix */
+	struct config config;
 	struct store store;
 	struct world world; /* from cmd_survey() */
 	struct hotplug hp;  /* with CMD_LIBVIRT */

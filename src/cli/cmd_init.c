@@ -328,7 +328,7 @@ static int check_replaceable(const struct cmd *cmd, int dir, const char *path, s
 
 	if (fd < 0 && !missing && errno != ELOOP)
 		return err_sys(err, errno, "%s", path);
-	if (cmd->has_config && cmd->config.nsections)
+	if (cmd->config.nsections)
 		path = cmd->config.sections[0].at.file;
 	else if (missing || (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
 			     sys_slurp(fd, CONFIG_MAX, &text, &len) == 0 && sets_nothing(text)))

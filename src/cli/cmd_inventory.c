@@ -38,9 +38,9 @@ static void add_row(struct status *status, const struct inv_pgpu *card, const st
 	if (card->pool.in_pool)
 		reason = row->count.reason;
 	else if (card->ready)
-		reason = cmd->has_config ? card->pool.reason : cmd->no_config.text;
+		reason = config_is_valid(&cmd->config) ? card->pool.reason : cmd->config.why.text;
 	/* Without a configuration, give the reason for which 'vgpu-lease init' would leave out the card. */
-	if (card->ready && !cmd->has_config && card->framework == FW_MDEV && !inventory_offered(card) &&
+	if (card->ready && !config_is_valid(&cmd->config) && card->framework == FW_MDEV && !inventory_offered(card) &&
 	    !inventory_next_on(&cmd->world.inv, card, NULL)) {
 		inventory_no_offer(card, none);
 		reason = none;

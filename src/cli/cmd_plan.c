@@ -49,7 +49,7 @@ static void find_remarks(struct planning *p)
 		remark_domain(&p->remarks, p->lifecycle.doc, host);
 	/* Check hostdevs only for a start, because an arriving domain has the addresses of its source host. */
 	if (p->lifecycle.doc && p->mode == PLAN_PREPARE && parse(p, &all, &ignored) == 0) {
-		if (p->lifecycle.config && !inv->config && cmd_survey(p->cmd, &ignored) == 0)
+		if (config_is_valid(&p->cmd->config) && !inv->config && cmd_survey(p->cmd, &ignored) == 0)
 			inv = &p->cmd->world.inv;
 		remark_hostdevs(&p->remarks, all, host, inv->config ? inv : NULL);
 	}
@@ -142,16 +142,13 @@ static int decide(struct planning *p, struct domxml **doc, struct err *err)
 
 	if (parse(p, doc, err) < 0)
 		return -err->code;
-	p->lifecycle = (struct lifecycle){ .host = &cmd->host,
-					   .config = cmd->has_config ? &cmd->config : NULL,
-					   .policy = &cmd->config.policy,
-					   .why_no_config = cmd->no_config_refusal,
-					   .doc = *doc,
-					   .request = domxml_request(*doc) };
+	p->lifecycle = (struct lifecycle){
+		.host = &cmd->host, .config = &cmd->config, .doc = *doc, .request = domxml_request(*doc)
+	};
 	/* The hook can read the configuration. A plan without the configuration would be wrong. */
-	if (p->lifecycle.request->nvgpus && cmd->no_config.code == EACCES && geteuid() != 0 &&
+	if (p->lifecycle.request->nvgpus && cmd->config.why.code == EACCES && geteuid() != 0 &&
 	    domxml_concerns(p->xml, p->len))
-		return err_set(err, EACCES, "%s", cmd->no_config.text);
+		return err_set(err, EACCES, "%s", cmd->config.why.text);
 	r = hostdev_filter_request(*doc, &cmd->host, p->lifecycle.config, p->mode == PLAN_PREPARE, err);
 	/* After a refusal, p->preview has the results of the steps before the refusal. */
 	return r <= 0 ? r : preview_decide(&p->preview, &p->lifecycle, p->mode, err);
@@ -175,7 +172,7 @@ static void print(const struct planning *p, const char *refusal)
 		out_say("domain %s: starts without a lease; %s", request->name, p->preview.unleased);
 	} else if (!refusal && plan->nsteps == 0) {
 		out_say("domain %s: vGPUs not changed by %s: %s", request->name, operations[p->mode],
-			p->cmd->no_config.text);
+			p->cmd->config.why.text);
 	} else if (request && p->preview.world.request) {
 		plan_print(cmd_lines(p->cmd), &p->preview.plan, &p->preview.world, true);
 		if (plan->nremoves && request->nvgpus > plan->nsteps)

@@ -26,7 +26,7 @@ static int make_rewrite(struct rewrite *r, struct cmd *cmd, const char *xml, siz
 	struct err ignored;
 
 	*r = (struct rewrite){ .xml = xml, .len = len, .all = cmd->call->all };
-	if (cmd_open(cmd, 0, &ignored) == 0 && cmd->has_config)
+	if (cmd_open(cmd, 0, &ignored) == 0 && config_is_valid(&cmd->config))
 		config = &cmd->config;
 	if (cmd->host.root >= 0)
 		r->host = &cmd->host;

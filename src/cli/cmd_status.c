@@ -39,7 +39,7 @@ static void check_host(struct status *status, struct cmd *cmd)
 	status->check = (struct check){ .host = &cmd->host,
 					.config_path = cmd->call->args.config,
 					.seen = &cmd->world,
-					.config = cmd->has_config ? &cmd->config : NULL };
+					.config = config_is_valid(&cmd->config) ? &cmd->config : NULL };
 	check_run(&status->check);
 	if (gethostname(name, sizeof(name) - 1) < 0)
 		text_copy(name, sizeof(name), "this host");

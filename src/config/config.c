@@ -267,6 +267,7 @@ int config_load(struct config *config, const struct host *host, const char *path
 	if (r < 0) {
 		config_free(config);
 		config_default(config);
+		config->why = *err;
 	}
 	return r;
 }

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -117,9 +118,21 @@ struct config {
 	size_t nfiles;
 	char **names; /* the list items and section names in these files */
 	size_t nnames;
+	struct err why; /* why the configuration is not valid, so that it has the defaults; .code 0: it is valid */
 };
 
-/* Sets the defaults. A release and a reconnect use them if the configuration is invalid. */
+static inline bool config_is_valid(const struct config *config)
+{
+	return config->why.code == 0;
+}
+
+/* What to do about `why`, after its text; "": the text says it. */
+static inline const char *config_fix(const struct config *config)
+{
+	return config->why.code == ENOENT ? "; create one with 'vgpu-lease init --write'" : "";
+}
+
+/* Sets the defaults. A release and a reconnect use them if the configuration is not valid. */
 void config_default(struct config *config);
 
 /*
@@ -130,7 +143,7 @@ void config_default(struct config *config);
  *   0: success; config_free() frees `config`
  *   -ENOENT: the file does not exist
  *   another errno: `err` has the first mistake, with file and line, or why a file cannot be read or trusted
- * After a failure `config` has the defaults and nothing to free.
+ * After a failure `config` has the defaults, `why`, and nothing to free.
  *
  * Reading continues after a mistake, but checks whose result depends on the mistake's correction are skipped.
  * `mistakes` (or NULL) gets the first CONFIG_MISTAKES_MAX - 1 mistakes and the last one. The caller frees them with

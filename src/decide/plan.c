@@ -33,7 +33,7 @@ bool plan_refuse(struct planner *p, const char *fmt, ...)
 
 bool plan_refuse_unconfigured(struct planner *p, const char *what)
 {
-	plan_refuse(p, "%s: %s", what, p->world->why_no_config);
+	plan_refuse(p, "%s: %s%s", what, p->world->config->why.text, config_fix(p->world->config));
 	p->plan->no_config = true;
 	return false;
 }
@@ -90,7 +90,7 @@ void plan_only_type(const struct planner *p, const struct inv_parent *vf)
 	autofree const struct section **types = NULL;
 
 	/* A remembered type may also be the pool's only type. The pool then counts as the source. */
-	if (!p->world->config || (resolved->ntypes && resolved->source != TYPE_REMEMBERED))
+	if ((resolved->ntypes && resolved->source != TYPE_REMEMBERED))
 		return;
 	types = pool_types(&p->world->inv, resolved->req->kind == REQUEST_MDEV, vf);
 	if (!types[0] || types[1] || !resolve_fits(resolved, types[0]->type))
@@ -112,7 +112,7 @@ void plan_step(const struct planner *p, enum step_kind kind, const struct vgpu_r
 				  .vgpu = *vgpu,
 				  .numa = card ? card->numa : UNKNOWN,
 				  .framebuffer_mib = t ? t->framebuffer_mib : UNKNOWN,
-				  .section = card && p->world->config ? pool_serves(card, vgpu->type) : NULL };
+				  .section = card ? pool_serves(card, vgpu->type) : NULL };
 	snprintf(p->step->why, sizeof(p->step->why), "%s", why);
 }
 
@@ -216,7 +216,7 @@ bool plan_creation(struct planner *p, const char *id)
 {
 	enum plan_kind kind;
 
-	if (!p->world->config)
+	if (!config_is_valid(p->world->config))
 		return plan_refuse_unconfigured(p, "does not exist and cannot be created");
 	if (p->resolved->ntypes == 0)
 		return refuse_untyped(p);

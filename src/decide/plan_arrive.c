@@ -71,7 +71,7 @@ static bool source_fits(struct planner *p)
 	const struct migration_facts *source = &resolved->req->facts;
 	bool differs = driver_differs(p);
 
-	if (differs && !(world->config && world->config->policy.mismatch_warns))
+	if (differs && !world->config->policy.mismatch_warns)
 		return plan_refuse(
 			p,
 			"driver version %s on the source, %s here; use one version on both hosts, or set driver_mismatch = warn",
@@ -93,7 +93,7 @@ static bool adopt_free(const struct planner *p)
 {
 	const struct world *world = p->world;
 
-	if (!world->config || !world->config->policy.reuse_free || p->resolved->ntypes == 0)
+	if (!config_is_valid(world->config) || !world->config->policy.reuse_free || p->resolved->ntypes == 0)
 		return false;
 	for (EACH(const struct inv_device *, d, world->inv.devices, world->inv.ndevices))
 		if (d->parent && plan_parent_suits(p, d->parent) && plan_device_fits(p, d) &&
@@ -158,9 +158,9 @@ bool plan_arrival(struct planner *p)
 	const struct inv_parent *parent = inventory_parent(&world->inv, id);
 	bool vf = resolved->req->kind == REQUEST_PCI;
 	bool others = lease && strcmp(lease->domain, world->request->uuid) != 0;
-	bool pooled = parent && world->config && pool_has_parent(parent);
+	bool pooled = parent && pool_has_parent(parent);
 	/* Nova assigns VFs by address. */
-	bool keep = world->config && (world->config->policy.migrate_keep || (vf && pooled && world->request->nova));
+	bool keep = world->config->policy.migrate_keep || (vf && pooled && world->request->nova);
 
 	if (!source_fits(p))
 		return false;

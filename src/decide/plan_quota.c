@@ -26,7 +26,7 @@ bool plan_quota(struct planner *p, const char *id)
 	bool in_flight = false;
 
 	p->over_quota = 0;
-	limit = world->config ? config_quota(world->config, project) : NO_LIMIT;
+	limit = config_quota(world->config, project);
 	if (limit == NO_LIMIT)
 		return true;
 	for (EACH(const struct lease *, lease, world->leases.list, world->leases.n)) {

@@ -260,7 +260,7 @@ bool plan_text_free_vfs(const struct planner *p, char *buf, size_t size)
 	char why[REASON_SIZE];
 
 	buf[0] = '\0';
-	for (size_t g = 0; world->config && g < world->inv.npgpus; g++) {
+	for (size_t g = 0; g < world->inv.npgpus; g++) {
 		const struct inv_pgpu *card = world->inv.pgpus[g];
 
 		if (!card->pool.in_pool || plan_other_kind(world, card, req, why) || !plan_is_served(p, card))

@@ -216,7 +216,7 @@ void plan_vf_request(const struct planner *p)
 {
 	const struct vgpu_request *req = p->resolved->req;
 
-	if (req->kind != REQUEST_PCI || !p->world->config)
+	if (req->kind != REQUEST_PCI || !config_is_valid(p->world->config))
 		return;
 	text_copy(p->resolved->last_parent, sizeof(p->resolved->last_parent), plan_named(req));
 	plan_only_type(p, plan_own_vf(p));
@@ -249,7 +249,7 @@ bool plan_vf_suits(struct planner *p, const struct inv_parent *vf)
 
 static bool not_pooled(struct planner *p, const struct inv_parent *vf)
 {
-	if (!p->world->config)
+	if (!config_is_valid(p->world->config))
 		return plan_refuse_unconfigured(p, "has no type and cannot be given one");
 	if (!vf)
 		return plan_refuse_device(p, "no such VF in the pool%s%s", *p->resolved->absent ? ": " : "",
@@ -322,7 +322,7 @@ bool plan_vf_prepare(struct planner *p)
 	}
 	if (device)
 		return prepare_typed(p, device, lease);
-	if (!vf || !world->config || !pool_has_parent(vf))
+	if (!vf || !pool_has_parent(vf))
 		return not_pooled(p, vf);
 	if (!plan_vf_suits(p, vf))
 		return false;

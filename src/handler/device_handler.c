@@ -35,36 +35,30 @@ enum {
 	ARENA_SIZE = 16 << 20, /* limit of what a pass leaves; untouched pages cost nothing */
 };
 
-/* Reads the configuration. An invalid one is logged, and the old one stays. */
+/* Reads the configuration. An invalid one is logged, and a valid one from before stays. */
 static void read_config(struct handler *h, bool first)
 {
+	bool keeps = !first && config_is_valid(&h->config);
 	struct config config;
 	struct err err;
 	int r = inventory_load_config(&config, &h->host, h->config_path, &err);
 
 	h->is_valid = r == 0;
-	if (r == -ENOENT && first)
-		log_warn(
-			"no configuration: %s; until there is one, only releases and the vGPUs of running guests are processed",
-			err.text);
-	else if (r < 0 && first)
-		log_warn(
-			"%s; until the configuration is fixed and reloaded, only releases and the vGPUs of running guests are processed",
-			err.text);
+	if (r < 0 && first)
+		log_warn("%s; until %s, only releases and the vGPUs of running guests are processed", config.why.text,
+			 r == -ENOENT ? "there is one" : "the configuration is fixed and reloaded");
 	else if (r < 0)
 		log_warn(
 			"%s: %s", err.text,
-			h->has_config
-				? "the handler keeps the previous configuration, but starts that need a new vGPU are refused"
-				: "still no configuration");
-	if (r < 0)
+			keeps ? "the handler keeps the previous configuration, but starts that need a new vGPU are refused"
+			      : "still no configuration");
+	if (r < 0 && keeps)
 		return;
 	for (size_t i = 0; i < config.warnings.n; i++)
 		log_warn("%s", config.warnings.list[i].text);
 	config_free(&h->config);
 	h->config = config;
-	h->has_config = true;
-	if (!first)
+	if (r == 0 && !first)
 		log_info("configuration reloaded");
 }
 
@@ -154,9 +148,10 @@ static void report_pass(struct handler *h, const struct gc *pass)
 	h->last.reported = text;
 	snprintf(h->last.status, sizeof(h->last.status), "%zu vGPU%s leased, %zu foreign%s", leases,
 		 leases == 1 ? "" : "s", foreign,
-		 h->is_valid     ? ""
-		 : h->has_config ? "; the configuration is invalid, so starts that need a new vGPU are refused"
-				 : "; no valid configuration");
+		 h->is_valid ? ""
+		 : config_is_valid(&h->config)
+			 ? "; the configuration is invalid, so starts that need a new vGPU are refused"
+			 : "; no valid configuration");
 }
 
 /* When the next pass is due: after PASS_MS, or earlier if a verdict can change by then. */
@@ -293,10 +288,7 @@ static void pass_failed(struct handler *h, const char *why)
 void handler_pass(struct handler *h)
 {
 	struct store store;
-	struct gc pass = { .store = &store,
-			   .config = h->has_config ? &h->config : NULL,
-			   .policy = &h->config.policy,
-			   .seen = &h->last.seen };
+	struct gc pass = { .store = &store, .config = &h->config, .seen = &h->last.seen };
 	struct err err = { 0 };
 	int r = store_open(&store, &h->host, true, &err);
 

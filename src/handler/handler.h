@@ -95,9 +95,8 @@ struct handler {
 	struct host host;
 	const char *config_path;
 	struct config config;
-	bool has_config; /* `config` is from a valid file; false: it has the defaults */
-	bool is_valid;   /* the file was valid at the last read; the hook reads it at each call */
-	int lock;        /* handler.lock; -1: not held by this process */
+	bool is_valid; /* the file was valid at the last read; the hook reads it at each call */
+	int lock;      /* handler.lock; -1: not held by this process */
 	struct remembered last;
 	struct pass pass; /* .arena NULL: no pass runs in a process of its own */
 };

@@ -69,7 +69,7 @@ static bool remove_part(struct gc *pass, struct gc_item *item, enum release_part
 	const struct event_about about = { .vgpu = vgpu };
 	struct err err = { 0 };
 
-	if (release_orphan(pass->store, pass->policy, vgpu, part, sys_now_ms() + REMOVE_MS, &err) < 0) {
+	if (release_orphan(pass->store, &pass->config->policy, vgpu, part, sys_now_ms() + REMOVE_MS, &err) < 0) {
 		item->outcome = GC_FAILED;
 		text_cut(item->trouble, sizeof(item->trouble), err.text);
 		return false;

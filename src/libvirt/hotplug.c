@@ -39,13 +39,9 @@ void hotplug_close(struct hotplug *hp)
 
 int hotplug_lease(struct hotplug *hp, const struct request *request, const char *op, struct err *err)
 {
-	const struct lifecycle lifecycle = { .host = hp->host,
-					     .config = hp->config,
-					     .policy = hp->policy,
-					     .why_no_config = "no configuration",
-					     .request = request,
-					     .op = op,
-					     .work = &hp->work };
+	const struct lifecycle lifecycle = {
+		.host = hp->host, .config = hp->config, .request = request, .op = op, .work = &hp->work
+	};
 	autopreview struct preview preview = { 0 };
 	int r = hp->dry_run ? preview_decide(&preview, &lifecycle, PLAN_PREPARE, err)
 			    : lifecycle_prepare(&lifecycle, err);
@@ -62,7 +58,7 @@ int hotplug_lease(struct hotplug *hp, const struct request *request, const char 
 	for (size_t i = 0; r < 0 && i < request->nvgpus; i++) {
 		struct err ignored = { 0 };
 
-		hotplug_unlease(hp, hp->policy, request->vgpus[i].id, sys_now_ms(), &ignored);
+		hotplug_unlease(hp, &hp->config->policy, request->vgpus[i].id, sys_now_ms(), &ignored);
 	}
 	return r;
 }
@@ -71,7 +67,7 @@ int hotplug_lease(struct hotplug *hp, const struct request *request, const char 
 static int find_lease(struct hotplug *hp, const char *id, struct lease *lease, struct err *err)
 {
 	int r = hp->dry_run ? lease_get(hp->store, id, lease, err)
-			    : lease_get_locked(hp->store, hp->policy->lock_timeout_s * 1000, id, lease, err);
+			    : lease_get_locked(hp->store, hp->config->policy.lock_timeout_s * 1000, id, lease, err);
 
 	return r == 1 ? strcmp(lease->domain, hp->domain.uuid) == 0 : r;
 }
@@ -104,7 +100,7 @@ int hotplug_unlease(struct hotplug *hp, const struct policy *policy, const char 
 
 int hotplug_plug(struct hotplug *hp, const char *id, const char *xml, unsigned int sides, struct err *err)
 {
-	struct policy policy = *hp->policy;
+	struct policy policy = hp->config->policy;
 	struct err ignored = { 0 };
 	int64_t asked_ms = sys_now_ms();
 	int r = virt_attach_device(hp->virt, hp->domain.uuid, xml, sides, err);
@@ -151,7 +147,7 @@ static int is_vf(const struct hotplug *hp, const char *type, struct err *err)
 	autoinventory struct inventory inv = { 0 };
 	bool mdevs = false, vfs = false;
 
-	if (!hp->config || !hostdev_filter_possible(hp->config))
+	if (!hostdev_filter_possible(hp->config))
 		return 0;
 	if (inventory_read(&inv, hp->host, &query, err) < 0)
 		return -err->code;
@@ -169,9 +165,7 @@ static int is_vf(const struct hotplug *hp, const char *type, struct err *err)
 
 static int choose_vf(const struct hotplug *hp, const struct request *request, struct err *err)
 {
-	const struct lifecycle lifecycle = {
-		.host = hp->host, .config = hp->config, .policy = hp->policy, .request = request
-	};
+	const struct lifecycle lifecycle = { .host = hp->host, .config = hp->config, .request = request };
 	struct vgpu_request *req = request->vgpus;
 	autopreview struct preview preview = { 0 };
 	const struct step *step;
@@ -277,7 +271,7 @@ int hotplug_attach(struct hotplug *hp, const char *type, bool persistent, struct
 		return 0;
 	/* Read the lease before the attach, because nothing may fail once the guest has the device. */
 	if (find_lease(hp, choice.id, lease, err) < 0) {
-		hotplug_unlease(hp, hp->policy, choice.id, sys_now_ms(), &later);
+		hotplug_unlease(hp, &hp->config->policy, choice.id, sys_now_ms(), &later);
 		return -err->code;
 	}
 	r = hotplug_plug(hp, choice.id, choice.xml, sides, err);
@@ -313,7 +307,8 @@ int hotplug_unplug(struct hotplug *hp, const struct domxml *doc, const struct vg
 
 	if (r < 0)
 		return r;
-	r = virt_detach_wait(hp->virt, hp->domain.uuid, xml, req->alias, hp->policy->release_timeout_s * 1000, err);
+	r = virt_detach_wait(hp->virt, hp->domain.uuid, xml, req->alias, hp->config->policy.release_timeout_s * 1000,
+			     err);
 	if (r != -ETIMEDOUT && r != -EAGAIN)
 		return r;
 	return err_set(err, -r, "domain %s: the guest %s; vGPU %s stays attached and leased", hp->domain.name,
@@ -380,7 +375,7 @@ int hotplug_detach(struct hotplug *hp, const char *id, bool persistent, struct e
 		text_line(hp->dry_run, "remove %s from the definition of domain %s", id, hp->domain.name);
 	if (hp->dry_run)
 		return preview_release(hp->dry_run, hp->store, hp->domain.uuid, id, err);
-	if (hotplug_unlease(hp, hp->policy, id, hp->found_ms, err) == 0)
+	if (hotplug_unlease(hp, &hp->config->policy, id, hp->found_ms, err) == 0)
 		return 0;
 	return err_in(err, "domain %s: vGPU %s is detached but not released yet; run the command again",
 		      hp->domain.name, id);

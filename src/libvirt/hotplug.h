@@ -25,8 +25,7 @@
 struct hotplug {
 	const struct host *host;
 	struct store *store;         /* writable; with dry_run, possibly read-only */
-	const struct config *config; /* NULL: only existing devices can be attached */
-	const struct policy *policy; /* the configuration's, or the defaults */
+	const struct config *config; /* if it is not valid, only existing devices can be attached */
 	const char *uri;             /* libvirt's; NULL: its default */
 	FILE *dry_run;               /* attach and detach only print here what they would do; NULL: they do it */
 	struct virt *virt;

@@ -174,7 +174,7 @@ int hotplug_suspend(struct hotplug *hp, size_t *n, struct err *err)
 		return undo_suspend(hp, err);
 	/* The hook has released most of them at the end of the save. */
 	for (size_t i = 0; i < *n; i++)
-		if (hotplug_unlease(hp, hp->policy, vgpus[i].id, asked_ms, err) < 0)
+		if (hotplug_unlease(hp, &hp->config->policy, vgpus[i].id, asked_ms, err) < 0)
 			return err_in(err, "domain %s: saved, but vGPU %s is not released yet; run 'vgpu-lease gc'",
 				      hp->domain.name, vgpus[i].id);
 	return 0;
@@ -199,7 +199,7 @@ static int restore_domain(struct hotplug *hp, const struct domxml *record, struc
 			"domain %s: started by another process; run 'vgpu-lease resume %s' to attach missing vGPUs",
 			hp->domain.name, text_operand(hp->domain.name, hp->domain.uuid));
 	for (size_t i = 0; i < request->nvgpus && r < 0; i++)
-		hotplug_unlease(hp, hp->policy, request->vgpus[i].id, asked_ms, &ignored);
+		hotplug_unlease(hp, &hp->config->policy, request->vgpus[i].id, asked_ms, &ignored);
 	return r == 0 ? plug_all(hp, record, NULL, err) : r;
 }
 

@@ -116,7 +116,7 @@ bool hostdev_is_ours(const struct request *request, const struct vgpu_request *r
 	if (lease && strcmp(lease->domain, request->uuid) == 0)
 		return true;
 	/* Without a configuration, a plain VF is passed through like any PCI device: nothing has to create it. */
-	if (req->has_metadata && (config || !host || !is_plain_vf(host, req->id)))
+	if (req->has_metadata && ((config && config_is_valid(config)) || !host || !is_plain_vf(host, req->id)))
 		return true;
 	return config && hostdev_filter_possible(config) && is_of_pool(host, config, req->id);
 }

@@ -296,12 +296,12 @@ int inventory_names(const struct host *host, unsigned int frameworks, struct inv
 /* Writes "write nvidia-222, the ID of T4-1B" if `word` is a type's name on this host, or "". Asks the drivers. */
 const char *inventory_name_hint(const struct host *host, const char *word, char buf[REASON_SIZE]);
 
-/* Calls config_load(). Appends inventory_name_hint() to the error if a type's name is configured in place of its ID. */
+/*
+ * Calls config_load(). Appends inventory_name_hint() to the error if a type's name is configured in place of its ID.
+ * config->why also says that there is no configuration.
+ */
 struct config;
 int inventory_load_config(struct config *config, const struct host *host, const char *path, struct err *err);
-
-/* The fix for -ENOENT from inventory_load_config(). */
-#define INVENTORY_NO_CONFIG_FIX "create one with 'vgpu-lease init --write'"
 
 /* Does the host have this NUMA node? A host without NUMA information has only node 0. */
 bool inventory_has_node(const struct host *host, int node);

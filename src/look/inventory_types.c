@@ -325,5 +325,8 @@ int inventory_load_config(struct config *config, const struct host *host, const 
 	if (*inventory_name_hint(host, err->word, hint))
 		text_add(err->text, sizeof(err->text), "; %s", hint);
 	err->word[0] = '\0';
+	config->why = *err;
+	if (err->code == ENOENT)
+		err_in(&config->why, "no configuration");
 	return -err->code;
 }

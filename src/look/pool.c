@@ -45,7 +45,7 @@ bool pool_matches_twice(const struct config *config)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; config && i < config->nsections; i++)
+	for (size_t i = 0; i < config->nsections; i++)
 		n += config->sections[i].nmatches > 0;
 	return n > 1;
 }

@@ -76,7 +76,7 @@ static bool is_other_kind(const struct vgpu_request *req, const struct world *wo
 	const struct config *config = world->config;
 	size_t by_name = 0, by_id = 0;
 
-	for (size_t i = 0; config && i < config->nsections; i++)
+	for (size_t i = 0; i < config->nsections; i++)
 		if (config->sections[i].vf && req->kind == REQUEST_MDEV &&
 		    names_section(&config->sections[i], req->facts.type))
 			return true;
@@ -87,7 +87,7 @@ static bool is_other_kind(const struct vgpu_request *req, const struct world *wo
 /* The type's section; NULL: none, or a [vf_NAME] section. */
 static const struct section *enabled(const struct config *config, const char *type)
 {
-	const struct section *section = config ? config_section(config, type) : NULL;
+	const struct section *section = config_section(config, type);
 
 	return section && !section->vf ? section : NULL;
 }
@@ -180,7 +180,7 @@ static unsigned int asked_type(struct resolved_request *resolved, const struct w
 
 	resolved->source = TYPE_ASKED;
 	resolved->ntypes = 0;
-	for (size_t i = 0; config && i < config->nsections; i++)
+	for (size_t i = 0; i < config->nsections; i++)
 		if (!(config->sections[i].vf && req->kind == REQUEST_MDEV) &&
 		    names_section(&config->sections[i], req->facts.type))
 			add_type(resolved, config->sections[i].type);
@@ -195,7 +195,7 @@ static unsigned int asked_type(struct resolved_request *resolved, const struct w
 	if (resolved->ntypes || unread(world, INV_ALL))
 		return resolved->ntypes ? 0 : unread(world, INV_ALL);
 	/* Without a configuration, do not refuse: `type` may be a class, and an existing device can be adopted. */
-	if (!config) {
+	if (!config_is_valid(config)) {
 		resolved->source = TYPE_UNSAID;
 		return 0;
 	}
@@ -249,7 +249,7 @@ unsigned int resolve_framework(struct vgpu_request *req, const struct world *wor
 	size_t at = 0;
 
 	refusal[0] = '\0';
-	if (!*name || !world->config)
+	if (!*name || !config_is_valid(world->config))
 		return 0;
 	if (unread(world, own) || next_name(world, own, name, BY_NAME, &at))
 		return unread(world, own);

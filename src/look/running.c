@@ -158,9 +158,9 @@ static void look_at_wanted(const struct search *s, const struct running_domain *
 static void look_at(const struct search *s, const struct running_domain *domain, const struct libvirt_file *definition)
 {
 	autodomxml struct domxml *wanted = NULL;
-	bool defined = definition && (domxml_concerns(definition->text, definition->len) ||
-				      (s->config && hostdev_filter_possible(s->config) &&
-				       domxml_has_pci(definition->text, definition->len)));
+	bool defined = definition &&
+		       (domxml_concerns(definition->text, definition->len) ||
+			(hostdev_filter_possible(s->config) && domxml_has_pci(definition->text, definition->len)));
 
 	if (!domain->request)
 		return;

@@ -53,10 +53,10 @@ static bool is_replaced(const struct world *w, const struct lease *lease)
 /* Does a creation or release have time left? An interrupted creation also gets create_timeout. */
 static bool has_time(const struct world *w, const struct lease *lease)
 {
-	const struct policy *policy = w->config ? &w->config->policy : NULL;
+	const struct policy *policy = &w->config->policy;
 	int64_t time_ms;
 
-	if (!policy || lease->device == ABSENT)
+	if (!config_is_valid(w->config) || lease->device == ABSENT)
 		return false;
 	time_ms = lease->state == LEASE_RELEASING ? policy_release_ms(policy)
 						  : (int64_t)policy->create_timeout_s * 1000;
@@ -71,10 +71,10 @@ static bool is_changing(const struct lease *lease)
 /* Has whoever works on the lease taken longer than a creation or release lasts? */
 static bool hangs(const struct world *w, const struct lease *lease)
 {
-	const struct policy *policy = w->config ? &w->config->policy : NULL;
+	const struct policy *policy = &w->config->policy;
 	struct err ignored;
 
-	if (!policy || !lease->at_work)
+	if (!config_is_valid(w->config) || !lease->at_work)
 		return false;
 	if (lease->state == LEASE_RELEASING)
 		return sys_now_ms() - lease->since_ms > policy_release_ms(policy);
@@ -130,7 +130,7 @@ static void explain_absent(struct world *w)
 
 		if (req->kind != REQUEST_PCI || req->any || inventory_parent(&w->inv, req->id))
 			continue;
-		vf = w->config ? inventory_vf_card(w->host, req->id, &card) : VF_NONE;
+		vf = config_is_valid(w->config) ? inventory_vf_card(w->host, req->id, &card) : VF_NONE;
 		if (vf)
 			section = pool_names(w->config, &card, req->id);
 		if (vf == VF_PRESENT && !section)
@@ -173,7 +173,7 @@ static int record_seen(struct world *w, struct err *err)
 		if (lease_drop(w->store, w->void_leases.list[i].vgpu.id, err) < 0 && err->code != EROFS)
 			return -err->code;
 	types_remember(w->store, &w->inv);
-	if (w->config)
+	if (config_is_valid(w->config))
 		cards_remember(w->store, w->config);
 	return 0;
 }
@@ -191,7 +191,7 @@ int survey_read(struct world *w, struct err *err)
 		explain_absent(w);
 	free(w->missing_cards);
 	w->missing_cards = NULL;
-	w->nmissing_cards = w->config && survey_reads_all(w) ? missing_cards(&w->missing_cards, w->host, &w->inv) : 0;
+	w->nmissing_cards = survey_reads_all(w) ? missing_cards(&w->missing_cards, w->host, &w->inv) : 0;
 	r = survey_look_open(w, err);
 	if (r < 0)
 		return r;

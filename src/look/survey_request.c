@@ -110,7 +110,7 @@ int survey_start(struct world *w, struct err *err)
 	for (size_t i = 0; i < w->asked->nvgpus && !w->libvirt; i++)
 		if (w->mode == PLAN_MIGRATE || w->asked->vgpus[i].kind == REQUEST_PCI)
 			w->libvirt = libvirt_files_libvirt(w->host);
-	if (w->mode == PLAN_MIGRATE && w->config && change_frameworks(w, err) < 0)
+	if (w->mode == PLAN_MIGRATE && change_frameworks(w, err) < 0)
 		return -err->code;
 	free(w->resolved_requests);
 	w->resolved_requests = mem_new(w->request->nvgpus + 1, sizeof(*w->resolved_requests));
@@ -160,7 +160,7 @@ static const char **types_of(const struct world *w)
 	}
 	for (size_t i = 0; i < w->leases.n; i++)
 		add_type(&types, &n, w->leases.list[i].vgpu.type);
-	for (size_t i = 0; chooses && config && i < config->nsections; i++)
+	for (size_t i = 0; chooses && i < config->nsections; i++)
 		add_type(&types, &n, config->sections[i].type);
 	mem_add(&types, &n, sizeof(*types)); /* NULL ends the list */
 	return types;
@@ -175,7 +175,7 @@ int survey_read_host(struct world *w, struct err *err)
 				   .name = pool_name,
 				   .arg = w->config,
 				   /* Without a pool, read all GPUs that could be in a pool. */
-				   .gpus = !w->config || !w->config->nsections };
+				   .gpus = !w->config->nsections };
 
 	inventory_free(&w->inv);
 	/* Also read frameworks that the request cannot use, because a refusal names their cards. */
@@ -189,7 +189,6 @@ int survey_read_host(struct world *w, struct err *err)
 	query.cards = cards;
 	if (inventory_read(&w->inv, w->host, &query, err) < 0)
 		return -err->code;
-	if (w->config)
-		pool_make(&w->inv, w->config);
+	pool_make(&w->inv, w->config);
 	return 0;
 }

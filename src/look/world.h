@@ -93,8 +93,7 @@ struct world {
 	/* Set by the caller. The data must outlive this struct. */
 	const struct host *host;
 	struct store *store;
-	const struct config *config; /* NULL: no valid configuration; existing devices are still adopted */
-	const char *why_no_config;   /* why `config` is NULL, and the fix */
+	const struct config *config; /* if it is not valid, existing devices are still adopted */
 	const struct request *asked; /* the request of the domain's XML; NULL: none, so the survey reads all cards */
 	enum plan_mode mode;
 	/*

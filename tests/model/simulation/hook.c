@@ -32,8 +32,6 @@ static int serve(struct call *call)
 	struct work_locks work = { 0 }; /* of a command, until its process ends */
 	struct lifecycle l = { .host = &world_now.tree.host,
 			       .config = &world_now.config,
-			       .policy = &world_now.config.policy,
-			       .why_no_config = "",
 			       .op = call->as,
 			       .work = call->as ? &work : NULL };
 	struct err *err = &call->err;

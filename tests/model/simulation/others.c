@@ -21,9 +21,7 @@ static void open_store(struct store *store)
 /* What gc does, or with what is plugged in a pass of the handler. */
 static void pass(struct store *store, struct lease_marks *plugged)
 {
-	autogc struct gc gc = {
-		.store = store, .config = &world_now.config, .policy = &world_now.config.policy, .seen = plugged
-	};
+	autogc struct gc gc = { .store = store, .config = &world_now.config, .seen = plugged };
 	struct err err;
 
 	if (gc_run(&gc, &err) < 0)

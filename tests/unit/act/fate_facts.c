@@ -122,12 +122,9 @@ static void orphans(void)
 	for (const char *const *id = (const char *const[]){ A, B, C, "0000:41:00.2", NULL }; *id; id++)
 		made(*id, true);
 	config.policy.reclaim_orphans = true;
-	look = (struct fate_look){ .store = &store,
-				   .config = &config,
-				   .policy = &config.policy,
-				   .users = users,
-				   .disk = disk,
-				   .looked_ms = sys_now_ms() };
+	look = (struct fate_look){
+		.store = &store, .config = &config, .users = users, .disk = disk, .looked_ms = sys_now_ms()
+	};
 	judged();
 	vfio_users_free(users);
 	libvirt_files_free(disk);

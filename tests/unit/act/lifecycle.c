@@ -24,9 +24,7 @@ static struct config config;
 static int call(const char *type, int (*flow)(const struct lifecycle *lifecycle, struct err *err))
 {
 	char xml[1024], metadata[256] = "";
-	struct lifecycle lifecycle = {
-		.host = &tree.host, .config = &config, .policy = &config.policy, .why_no_config = ""
-	};
+	struct lifecycle lifecycle = { .host = &tree.host, .config = &config };
 	struct domxml *doc;
 	int r;
 

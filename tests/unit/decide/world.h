@@ -287,7 +287,7 @@ static void make_policy(struct setup *w, const char *word)
 	else if (strcmp(word, "assign") == 0)
 		w->facts.mode = PLAN_ASSIGN;
 	else if (strcmp(word, "noconfig") == 0)
-		w->facts.config = NULL;
+		w->config.nsections = 0, err_set(&w->config.why, EINVAL, "no configuration");
 	else if (strncmp(word, "driver=", 7) == 0)
 		text_copy(w->inv.nvidia_driver, sizeof(w->inv.nvidia_driver), word + 7);
 	else if (strncmp(word, "source=", 7) == 0)
@@ -375,7 +375,6 @@ static void make_world(struct setup *w, const struct row *row)
 	each(word, row->there, " ") make_there(w, word);
 	each(req, row->requests ? row->requests : "u1", " ") make_request(w, req);
 	w->facts = (struct world){ .config = &w->config,
-				   .why_no_config = "no configuration",
 				   .leases = w->leases,
 				   .failures = w->failures,
 				   .request = &w->request,
@@ -383,7 +382,6 @@ static void make_world(struct setup *w, const struct row *row)
 				   .failed_attempts = w->failed_attempts,
 				   .missing_cards = w->missing_cards };
 	each(word, policy, " ") make_policy(w, word);
-	if (w->facts.config)
-		pool_make(&w->inv, &w->config);
+	pool_make(&w->inv, &w->config);
 	w->facts.inv = w->inv;
 }

@@ -46,7 +46,7 @@ static struct hotplug hp;
 static bool opened(void)
 {
 	hotplug_close(&hp);
-	hp = (struct hotplug){ .host = &live.tree.host, .store = &store, .config = &config, .policy = &config.policy };
+	hp = (struct hotplug){ .host = &live.tree.host, .store = &store, .config = &config };
 	return hotplug_open(&hp, "vm1", &err) == 0;
 }
 

@@ -12,7 +12,7 @@
 /* The domain chooses one vGPU more of this type; its code. */
 static int choose(const char *type, struct hotplug_choice *choice)
 {
-	struct hotplug hp = { .host = &live.tree.host, .store = &store, .config = &config, .policy = &config.policy };
+	struct hotplug hp = { .host = &live.tree.host, .store = &store, .config = &config };
 	struct request domain = { .name = "vm1", .uuid = VM };
 	int r;
 

@@ -107,6 +107,8 @@ static size_t nreclaimable(void)
 
 static void voids(void)
 {
+	struct config none;
+
 	put(C, "nvidia-222", LEASE_RESERVED, OTHER);
 	put(A, "nvidia-222", LEASE_RESERVED, OTHER);
 	anew();
@@ -118,13 +120,15 @@ static void voids(void)
 	look(true);
 	ok(s.leases.n == 0 && leased() == 0, "who decides drops them");
 
+	config_default(&none);
+	err_set(&none.why, ENOENT, "no configuration");
 	anew();
 	s.wide = true;
-	s.config = NULL;
+	s.config = &none;
 	put(C, "nvidia-222", LEASE_RELEASING, OTHER);
 	ok(survey_see(&s, &err) == 0, "without a configuration there is a survey, too");
 	ok(nreclaimable() == 1 && lease_find(&s.leases, C)->reclaimable, "it knows what waits to be released");
-	ok(!s.inv.config, "it has no pool");
+	ok(!s.inv.pgpus[0]->pool.in_pool, "it has no pool");
 	drop(C);
 }
 
