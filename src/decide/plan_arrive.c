@@ -3,9 +3,9 @@
  * Plans an arriving domain (migration or restore): do its vGPUs fit this host, and which UUIDs do they get?
  *
  * If a device with the vGPU's UUID exists, is free and fits, the domain gets it, because Nova creates this device in
- * advance. If the device is leased, open or of another type, the domain gets a new UUID; with migrate_uuid = keep, it
- * is refused. If there is no such device, the domain gets another free device (with `reuse`), or a new device with the
- * vGPU's UUID. A placeholder always gets a new device with a new UUID.
+ * advance. Otherwise it gets another free device (with `reuse`), or a new device: with the vGPU's UUID or, if that
+ * device is leased, open or of another type, with a new UUID. With migrate_uuid = keep, it is refused then. A
+ * placeholder always gets a new device with a new UUID.
  *
  * A vGPU's state can move only between vGPUs of one type and drivers of one version. If these differ, QEMU fails late,
  * with a vague error (Red Hat: "vGPU live migration fails if the vGPU driver version differs"). A fact that the source
@@ -177,7 +177,7 @@ bool plan_arrival(struct planner *p)
 		return plan_wait_for_kernel(p, lease->vgpu.parent, lease);
 	if (keep && (device || others || (vf && !pooled)))
 		return refuse_taken(p, device, others ? lease : NULL);
-	if (!device && !others && !keep && adopt_free(p))
+	if (!keep && adopt_free(p))
 		return true;
 	p->only = vf && keep ? parent : NULL;
 	/* plan_creation() ignores a lease of its ID, so never pass the ID of another domain's lease. */

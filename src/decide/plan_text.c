@@ -250,13 +250,22 @@ static bool is_given(const struct planner *p, const struct inv_parent *vf)
 	return p->resolved->ntypes == 0;
 }
 
+/* Has the VF its type already, and nobody else? A start looks only for the users of the devices that it names. */
+static bool is_ready_made(const struct planner *p, const struct inv_parent *vf)
+{
+	const struct inv_device *device = inventory_device(&p->world->inv, vf->name);
+
+	return device && pool_gives(vf, device->vgpu.type) && plan_device_fits(p, device) &&
+	       device->facts.opened != OPEN_YES && !device->facts.is_named && !lease_find(&p->world->leases, vf->name);
+}
+
 bool plan_text_free_vfs(const struct planner *p, char *buf, size_t size)
 {
 	const struct world *world = p->world;
 	const struct vgpu_request *req = p->resolved->req;
 	const struct capacity_query query = plan_query(p, plan_named(req));
 	size_t found = 0;
-	bool unsuited = false, pooled = false;
+	bool unsuited = false, pooled = false, makes;
 	char why[REASON_SIZE];
 
 	buf[0] = '\0';
@@ -266,14 +275,14 @@ bool plan_text_free_vfs(const struct planner *p, char *buf, size_t size)
 		if (!card->pool.in_pool || plan_other_kind(world, card, req, why) || !plan_is_served(p, card))
 			continue;
 		pooled = true;
-		if (!has_capacity(p, &query, card, &unsuited))
-			continue;
+		makes = has_capacity(p, &query, card, &unsuited);
 		for (int i = 0; i < card->nparents; i++) {
 			const struct inv_parent *vf = card->parents[i];
 
 			/* Skip a VF that another hostdev of the domain names. */
-			if (request_names(world->request, vf->name) || !is_given(p, vf) ||
-			    !capacity_parent_is_free(&query, vf, NULL) || !capacity_parent_suits(vf, req))
+			if (request_names(world->request, vf->name) || !capacity_parent_suits(vf, req) ||
+			    !(is_ready_made(p, vf) ||
+			      (makes && is_given(p, vf) && capacity_parent_is_free(&query, vf, NULL))))
 				continue;
 			if (found++ < SHOWN_VFS)
 				text_add(buf, size, "%s%s", *buf ? ", " : "; free: ", vf->name);
