@@ -128,6 +128,18 @@ bool id_parse(char out[ID_SIZE], const char *s)
 	return pci_parse(pci, s) && text_copy(out, ID_SIZE, pci);
 }
 
+bool id_guess(char out[ID_SIZE], const char *s)
+{
+	char pci[PCI_SIZE], uuid[UUID_SIZE];
+
+	if (strncmp(s, "mdev_", 5) != 0)
+		return pci_guess(pci, s) && text_copy(out, ID_SIZE, pci);
+	snprintf(uuid, sizeof(uuid), "%s", s + 5);
+	for (char *c = uuid; *c; c++)
+		*c = *c == '_' ? '-' : *c;
+	return uuid_parse(uuid, uuid) && text_copy(out, ID_SIZE, uuid);
+}
+
 bool class_is_valid(const char *s)
 {
 	if (strcmp(s, "VGPU") == 0)

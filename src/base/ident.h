@@ -40,5 +40,8 @@ bool type_parse(char out[TYPE_SIZE], const char *s);
 /* Accepts a vGPU's id, a UUID or a PCI address, and writes its canonical form. */
 bool id_parse(char out[ID_SIZE], const char *s);
 
+/* Like pci_guess(), and takes the UUID out of libvirt's name of an mdev, mdev_UUID or mdev_UUID_PARENT. */
+bool id_guess(char out[ID_SIZE], const char *s);
+
 /* True for a resource class of Nova: VGPU, or CUSTOM_ followed by capital letters, digits and _. */
 bool class_is_valid(const char *s);

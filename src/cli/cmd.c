@@ -33,7 +33,7 @@ bool cmd_knows_domain(const struct cmd *cmd, const char *domain, char similar[CM
 	struct libvirt_files *files = NULL;
 	struct text_guess guess = { .word = domain };
 	const char *unread;
-	char pci[PCI_SIZE];
+	char id[ID_SIZE];
 	bool known = false;
 
 	*why = (struct err){ 0 };
@@ -50,8 +50,8 @@ bool cmd_knows_domain(const struct cmd *cmd, const char *domain, char similar[CM
 		for (EACH(const struct libvirt_file *, file, files->list, files->n))
 			text_guess(&guess, file->name);
 	}
-	if (!guess.best && pci_guess(pci, domain))
-		guess.best = pci;
+	if (!guess.best && id_guess(id, domain))
+		guess.best = id;
 	snprintf(similar, CMD_SIMILAR_SIZE, "%s%s", guess.best ? "; similar: " : "", guess.best ? guess.best : "");
 	libvirt_files_free(files);
 	return known || why->code;

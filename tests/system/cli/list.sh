@@ -170,6 +170,11 @@ done
 vl_is "and inventory shows that card" "0|0000:26:00.0|" inventory --pgpu 0000:26:00.4 --output pgpu --no-headings
 vl_ends "retype, too" 0 retype 0000:26:00.4 nvidia-1147 --dry-run
 
+mdev=mdev_$(uuid 1 | tr - _)
+for word in "$mdev" "${mdev}_0000_84_00_0"; do
+	vl_says "libvirt's name of an mdev, $word, is refused with the UUID that was meant" 2 release "$word" -- M_SIMILAR "$(uuid 1)"
+	vl_says "also where a domain could be meant" 1 show "$word" -- M_SIMILAR "$(uuid 1)"
+done
 for word in 84:00.0 0000:84:00:0 pci_0000_84_00_0; do
 	vl_says "$word is refused with the address that was meant" 2 list --pgpu $word -- M_BAD_PGPU_SHORT $word 0000:84:00.0
 	vl_says "as the ID of a vGPU likewise" 2 release $word -- M_SIMILAR 0000:84:00.0
