@@ -49,6 +49,18 @@ runs() { domain "$1" "$(uuid "$1")" | libvirt_runs "vm$1"; }
 # guest N [TYPE]: the domain vmN starts, and runs.
 guest() { call prepare begin "$@" && runs "$1"; }
 
+# start_daemon NAME PIDFILE: a process that is called as libvirt's daemon is, in $daemon. What comes before and after it differs in time.
+start_daemon() {
+	[ -e "$work/$1" ] || cp "$(type -P sleep)" "$work/$1"
+	sleep 0.05
+	"$work/$1" 600 &
+	daemon=$!
+	echo $daemon >"$root/run/$2"
+	eventually grep -qx "$1" "/proc/$daemon/comm"
+	sleep 0.05
+}
+stop_daemon() { kill "$daemon" && wait "$daemon" 2>/dev/null; }
+
 # age N: the lease of the vGPU number N entered its state when the host was booted, and so is any deadline of it.
 age() {
 	sed -i -E 's/^since_ms=.*/since_ms=1/;s/^deadline_ms=[1-9].*/deadline_ms=1/' "$root/run/vgpu-lease/leases/$(uuid "$1")"

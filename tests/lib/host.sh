@@ -50,6 +50,7 @@ command_not_found_handle() { tap_bail_out "no command is called '$1'"; }
 # Each host that runs in $work ends. A child of the hook may be at it still: it finishes releases.
 clean_up() {
 	local at
+	[ -z "$handler" ] || kill -KILL "$handler" 2>/dev/null
 	while read -r at; do
 		"$sim" --stop "$(printf '%b' "${at%/.kernel}")"
 	done < <(awk -v "work=$work/" 'index($2, work) == 1 && $2 ~ /\/\.kernel$/ { print $2 }' /proc/mounts) 2>/dev/null
@@ -116,6 +117,17 @@ remove_device() { echo 1 >"$root/sys/bus/mdev/devices/$1/remove"; }
 
 # with_lock FILE COMMAND...: while somebody else has this lock.
 with_lock() { (exec 8>>"$1" && flock 8 && "${@:2}" 8>&-); }
+# start_handler [OPTION...]: the device handler on this host, in $handler; what it says is in $log. It ends with the script.
+handler='' leased=$builddir/vgpu-leased log=$work/log
+start_handler() { "$leased" --root "$root" --foreground "$@" >/dev/null 2>"$log" & handler=$!; }
+# stop_handler [SIGNAL]: ends it; its exit status is in $status.
+stop_handler() {
+	local pid=$handler
+	handler=
+	kill "-${1:-TERM}" "$pid"
+	status=0
+	wait "$pid" 2>/dev/null || status=$?
+}
 # with_handler COMMAND...: as where the device handler runs: the hook leaves slow releases to it.
 with_handler() { with_lock "$root/run/vgpu-lease/handler.lock" "$@"; }
 # hook GUEST OP SUBOP EXTRA: as libvirt calls it, with the domain on standard input.
@@ -140,6 +152,18 @@ pci_device() {
 	mkdir -p "$at"
 	pci_ids "$at" "$2" "$3" "$4"
 	[ "${5:--}" = - ] || ln -s "../../drivers/$5" "$at/driver"
+}
+# pci_vfs ADDRESS TOTAL [VF...]: this card of the tree can have so many VFs, and has these, each in an IOMMU group of its own.
+pci_vfs() {
+	local at=$root/sys/bus/pci/devices n=0 vf
+	echo "$2" >"$at/$1/sriov_totalvfs"
+	echo $(($# - 2)) >"$at/$1/sriov_numvfs"
+	for vf in "${@:3}"; do
+		ln -s "../$1" "$at/$vf/physfn"
+		ln -s "../$vf" "$at/$1/virtfn$((n++))"
+		mkdir -p "$root/sys/kernel/iommu_groups/$n/devices/$vf"
+		ln -s "../../../../kernel/iommu_groups/$n" "$at/$vf/iommu_group"
+	done
 }
 
 # mdevctl_has PARENT UUID TYPE [START [ATTRS]]: a definition of mdevctl's.

@@ -3,28 +3,16 @@
 # For the tests of vgpu-leased on a simulated host: sourced. start runs it; it ends with the script.
 . "${BASH_SOURCE[0]%/*}/hook.sh"
 
-leased=$builddir/vgpu-leased daemon=''
-log=$work/log lock=$root/run/vgpu-lease/handler.lock
+lock=$root/run/vgpu-lease/handler.lock
 
-stop_all() { [ -z "$daemon" ] || kill -KILL "$daemon" 2>/dev/null; clean_up; }
-trap stop_all EXIT
-
-# start [OPTION...]: runs the daemon, and waits until the hook would see it. What it says is in $log.
+# start [OPTION...]: runs the handler, and waits until the hook would see it; stop [SIGNAL]: ends it.
 start() {
 	: >"$log"
-	"$leased" --root "$root" --foreground "$@" >/dev/null 2>"$log" &
-	daemon=$!
+	start_handler "$@"
 	eventually runs
 }
+stop() { stop_handler "$@"; }
 runs() { [ -e "$lock" ] && ! flock -n "$lock" true; }
-# stop [SIGNAL]: ends it; its exit status is in $status.
-stop() {
-	local pid=$daemon
-	daemon=
-	kill "-${1:-TERM}" "$pid"
-	status=0
-	wait "$pid" 2>/dev/null || status=$?
-}
 stops() { stop TERM; is "$status" 0 "$1"; } # SENTENCE
 # When the handler last made a pass: the time of its lock file is that.
 passes() { stat -c %.9Y "$lock" 2>/dev/null; }
@@ -34,7 +22,7 @@ looks() {
 	local before
 	for _ in 1 2; do
 		before=$(passes)
-		kill -HUP "$daemon"
+		kill -HUP "$handler"
 		eventually passed "$before"
 	done
 }

@@ -153,11 +153,10 @@ well "one with its vGPU is none"
 rm "$root/run/libvirt/qemu/vm1.xml" "$root/etc/libvirt/qemu/vm1.xml"
 
 # The device handler.
-"$builddir/vgpu-leased" --root "$root" --foreground >/dev/null 2>&1 &
-handler=$!
+start_handler
 handler_is() { vl check; grep -q "^$1 *handler " <<<"$out"; }
 holds "a handler that runs is no finding" eventually handler_is PASS
-kill $handler && wait $handler
+stop_handler
 finds WARN handler "*vgpu-leased*" "one that ran and has ended is"
 rm "$root/run/vgpu-lease/handler.lock"
 well "a simulated host where none has run needs none"

@@ -146,14 +146,11 @@ call release end 1
 end_host
 card=0000:65:00.0 vf=0000:65:02.0
 devices=$root/sys/bus/pci/devices
-mkdir -p "$root"/{etc,run,var/lib,proc,dev} "$root/sys/kernel/iommu_groups/7/devices"
+mkdir -p "$root"/{etc,run,var/lib,proc,dev}
 pci_device $card 1002 74a1 120000
 pci_device $vf 1002 74b5 120000
 echo 0 >"$devices/$card/numa_node"
-tee "$devices/$card/sriov_totalvfs" "$devices/$card/sriov_numvfs" <<<1 >/dev/null
-ln -s "../$vf" "$devices/$card/virtfn0"
-ln -s "../$card" "$devices/$vf/physfn"
-ln -s ../../../../kernel/iommu_groups/7 "$devices/$vf/iommu_group"
+pci_vfs $card 1 $vf
 under vf_mi300x@1002:74a1 -- check_counts "an accelerator serves" 1 "^PASS .*$card"
 fails "and nothing is wrong with its class" says M_NOT_A_GPU <<<"$out"
 pci_ids "$devices/$card" 1002 74a1 020000

@@ -163,18 +163,6 @@ install_hook() {
 	mv "$1.new" "$1"
 	sleep 0.05
 }
-# A process that is called as libvirt's daemon is; it is in $daemon.
-cp "$(type -P sleep)" "$tmp/virtqemud"
-start_daemon() {
-	sleep 0.05
-	"$tmp/virtqemud" 600 &
-	daemon=$!
-	echo "$daemon" >"$root/run/libvirt/qemu/driver.pid"
-	eventually grep -qx virtqemud "/proc/$daemon/comm"
-	sleep 0.05
-}
-stop_daemon() { kill "$daemon" && wait "$daemon" 2>/dev/null; }
-
 # libvirt_is STATUS SENTENCE: what check has to say of libvirt.
 libvirt_is() { vl check; is "$status|$(grep -oE '^[A-Z]+ +libvirt ' <<<"$out" | tr -s ' ')" "0|$1 libvirt " "$2"; }
 
@@ -182,7 +170,7 @@ install_hook "$ours"
 libvirt_is PASS "where no libvirt runs, it will find the hook when it starts"
 echo $$ >"$root/run/libvirt/qemu/driver.pid"
 libvirt_is PASS "nor does one whose process is another by now"
-start_daemon
+start_daemon virtqemud libvirt/qemu/driver.pid
 libvirt_is PASS "one that started later has found it"
 install_hook "$ours"
 libvirt_is WARN "one that started earlier may not know of it"
@@ -205,14 +193,14 @@ libvirt_is WARN "nor does a dry run"
 called -- other whatever begin
 libvirt_is PASS "an operation that it does not know is a call, too"
 stop_daemon
-start_daemon
+start_daemon virtqemud libvirt/qemu/driver.pid
 libvirt_is PASS "so is the start of another libvirt a proof"
 
 # libvirt notes only that there is a hook: another that was there lets it look for ours each time.
 rm "$ours"
 install_hook "$ours" "$(type -P true)"
 stop_daemon
-start_daemon
+start_daemon virtqemud libvirt/qemu/driver.pid
 install_hook "$root/etc/libvirt/hooks/qemu.d/vgpu-lease"
 libvirt_is PASS "beside a hook that is known, ours is found"
 chmod 644 "$ours"

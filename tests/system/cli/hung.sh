@@ -36,11 +36,11 @@ holds "refused starts leave no process each" [ "$(hanging)" -le 2 ]
 answers "and the one that waits ends when the driver answers"
 
 four_passes() { # SENTENCE: the handler makes passes, each of which meets the driver that hangs
-	"$builddir/vgpu-leased" --root "$root" --foreground >/dev/null 2>"$tmp/leased" &
-	for _ in 1 2 3 4; do sleep 2.5 && kill -HUP $!; done
+	start_handler
+	for _ in 1 2 3 4; do sleep 2.5 && kill -HUP "$handler"; done
 	sleep 2.5
 	holds "$1" [ "$(hanging)" -le 3 ]
-	kill $! && wait $!
+	stop_handler
 }
 
 ### A driver that only the handler's metrics ask
@@ -75,12 +75,11 @@ for op in migrate restore prepare; do
 	holds "$op ends in time" in_time 8 "$hook" --root "$root" -- vm3 $op begin - <"$tmp/3.xml"
 done
 holds "and so does release" in_time 8 "$hook" --root "$root" -- vm3 release end - <"$tmp/3.xml"
-"$builddir/vgpu-leased" --root "$root" --foreground >/dev/null 2>"$tmp/leased" &
-handler=$!
-looked() { says M_FOREIGN_DEVICE "$(uuid 1)" <"$tmp/leased"; }
+start_handler
+looked() { says M_FOREIGN_DEVICE "$(uuid 1)" <"$log"; }
 holds "the handler's pass ends in time" eventually looked
-kill $handler
-holds "and it ends when it is told" eventually test ! -e /proc/$handler/exe
+kill "$handler"
+holds "and it ends when it is told" eventually test ! -e "/proc/$handler/exe"
 echo clear >"$storage/.kernel/control/hang"
 vl gc --unused
 none_left() { ! exists 1 && ! exists 2; }

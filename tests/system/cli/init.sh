@@ -175,7 +175,7 @@ devices=$root/sys/bus/pci/devices
 # device ADDRESS VENDOR DEVICE CLASS DRIVER [TOTALVFS]: without VFs; "-" is no driver.
 device() {
 	pci_device "${@:1:5}"
-	[ -z "${6:-}" ] || { echo "$6" >"$devices/$1/sriov_totalvfs"; echo 0 >"$devices/$1/sriov_numvfs"; }
+	[ -z "${6:-}" ] || pci_vfs "$1" "$6"
 }
 device 0000:05:00.0 1a03 2000 030000 ast
 device 0000:17:00.0 15b3 101d 020000 mlx5_core 8
@@ -259,21 +259,18 @@ pf=0000:41:00.0
 devices=$root/sys/bus/pci/devices
 # card DRIVER TOTALVFS VFDRIVER...: an A40 with VFs on these drivers; "-" is none.
 card() {
-	local n=0 driver=$1 total=$2
+	local driver=$1 total=$2 vfs=()
 
 	rm -rf "$root"
 	mkdir -p "$root"/{etc,run,var/lib,proc,dev} "$root/sys/bus/pci/drivers/nvidia" "$root/sys/module/nvidia_vgpu_vfio"
 	: >"$root/etc/vgpu-lease.conf"
 	shift 2
 	pci_device $pf 10de 2235 030200 "$driver"
-	[ "$total" = - ] || echo "$total" >"$devices/$pf/sriov_totalvfs"
-	[ "$total" = - ] || echo $# >"$devices/$pf/sriov_numvfs"
 	for driver in "$@"; do
-		pci_device "0000:41:00.$((4 + n))" 10de 2235 030200 "$driver"
-		ln -s "../$pf" "$devices/0000:41:00.$((4 + n))/physfn"
-		ln -s "../0000:41:00.$((4 + n))" "$devices/$pf/virtfn$n"
-		n=$((n + 1))
+		vfs+=("0000:41:00.$((4 + ${#vfs[@]}))")
+		pci_device "${vfs[-1]}" 10de 2235 030200 "$driver"
 	done
+	[ "$total" = - ] || pci_vfs $pf "$total" "${vfs[@]}"
 }
 
 # no_vgpus ...: the same, with a driver that has no vGPUs, as it was made for bare metal or guests.

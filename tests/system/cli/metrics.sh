@@ -2,14 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Metrics for Prometheus: what is in them, that promtool takes them, and the alerts and the dashboard that go with them.
 . "$(dirname "$0")/../../lib/cli.sh"
-handler=
-start() { "$builddir/vgpu-leased" --root "$root" --foreground 2>"$tmp/handler.log" & handler=$!; }
-stop() {
-	[ -z "$handler" ] || kill "$handler" 2>/dev/null
-	wait && handler=
-}
-trap 'stop; clean_up' EXIT
-
 needs promtool python3
 
 host t4:2+mtty nvidia-222 mtty-1@mtty
@@ -59,12 +51,12 @@ is "$(value 'hook_duration_seconds_count{op="prepare"}')" 4 "a domain without a 
 
 ### The handler's file.
 file=$root/run/vgpu-lease/metrics.prom
-start
+start_handler
 holds "the handler makes a pass" eventually test -e "$root/run/vgpu-lease/seen/$(uuid 9)"
 fails "without metrics = yes it writes no file" test -e "$file"
-stop
+stop_handler
 echo 'metrics = yes' >>"$root/etc/vgpu-lease.conf"
-start
+start_handler
 holds "with it, it does" eventually test -s "$file"
 holds "promtool has nothing against the file" promtool check metrics <"$file"
 is "$(stat -c %a "$file")" 644 "which everybody may read"
@@ -81,7 +73,7 @@ holds "where the configuration asks for none any more it goes" eventually test !
 echo 'metrics = yes' >>"$root/etc/vgpu-lease.conf"
 kill -HUP "$handler"
 eventually test -e "$file"
-stop
+stop_handler
 fails "when the handler ends, the file goes: what is old would pass for now" test -e "$file"
 echo broken >"$root/etc/vgpu-lease.conf"
 vl metrics
@@ -166,7 +158,7 @@ for n in 1 2; do call prepare begin $n nvidia-222; done
 call prepare begin 3 nvidia-99 2>/dev/null
 create mtty mtty-1 9
 sed -i 's/^state=active/state=releasing/' "$root/run/vgpu-lease/leases/$(uuid 2)"
-start
+start_handler
 holds "the handler writes metrics" eventually grep -q handler_last_pass "$file"
 cp "$file" "$work/before"
 call prepare begin 4 nvidia-222

@@ -106,16 +106,10 @@ holds "one of a single vGPU has" says M_MIG_CREATES 0001:c8:00.0 1g.24gb <<<"$ou
 new_host t4 nvidia-222@0000:84:00.0
 vl gc
 for n in 1 2; do create 0000:84:00.0 nvidia-222 $n; done
-cp "$(type -P sleep)" "$tmp/libvirtd"
-sleep 0.05
-"$tmp/libvirtd" 600 &
-libvirtd=$!
-echo $libvirtd >"$root/run/libvirtd.pid"
-eventually grep -qx libvirtd /proc/$libvirtd/comm
-sleep 0.05
+start_daemon libvirtd libvirtd.pid
 create 0000:84:00.0 nvidia-222 3
 for n in 1 3; do call prepare begin $n && call release end $n; done
-kill $libvirtd
+stop_daemon
 vl gc --grace 0
 holds "an mdev of the pool is no orphan" exists 1
 fails "one that was created since is" exists 3
@@ -413,18 +407,11 @@ is "$status|$(notes_of type | cut -d' ' -f1 | xargs)" "1|FAIL WARN" "with anothe
 
 ### device_match selects a card that a guest has as a whole: a host with vGPUs and with passthrough
 rm -r "$root/sys"
-flex=$root/sys/bus/pci/devices/0000:4d:00
 pci_device 0000:4d:00.0 8086 56c0 038000 i915
 pci_device 0000:4d:00.1 8086 56c0 038000 vfio-pci
-ln -s ../0000:4d:00.0 "$flex.1/physfn"
-ln -s ../0000:4d:00.1 "$flex.0/virtfn0"
-mkdir -p "$root/sys/kernel/iommu_groups/7/devices/0000:4d:00.1"
-ln -s ../../../../kernel/iommu_groups/7 "$flex.1/iommu_group"
+pci_vfs 0000:4d:00.0 31 0000:4d:00.1
 pci_device 0000:4e:00.0 8086 56c0 038000 vfio-pci
-for card in 4d=1 4e=0; do
-	echo 31 >"$root/sys/bus/pci/devices/0000:${card%=*}:00.0/sriov_totalvfs"
-	echo "${card#*=}" >"$root/sys/bus/pci/devices/0000:${card%=*}:00.0/sriov_numvfs"
-done
+pci_vfs 0000:4e:00.0 31
 under vf_flex@8086:56c0 -- check_says "check warns of it, with its driver" "^WARN +pgpu .*0000:4e:00.0" M_BOUND_ELSEWHERE vfio-pci
 is "$status" 0 "and the host is sound"
 vf_domain 1 0000:4e:00.0 yes | libvirt_has vm1

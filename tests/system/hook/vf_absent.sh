@@ -209,21 +209,15 @@ mkdir -p "$root"/{sys/bus/pci/devices,sys/class,proc,run,dev,etc,var/lib}
 
 # device BUS VENDOR DEVICE SUBVENDOR SUBDEVICE CLASS: a card with two VFs, on slot 0000:BUS:00.
 device() {
-	local pci=$root/sys/bus/pci/devices n at
-	rm -rf "$pci/0000:$1:00."*
-	for n in 0 1 2; do
-		at=$pci/0000:$1:00.$n
+	local at
+	rm -rf "$root/sys/bus/pci/devices/0000:$1:00."*
+	for at in "$root/sys/bus/pci/devices/0000:$1:00."{0,1,2}; do
 		mkdir -p "$at"
 		pci_ids "$at" "$2" "$3" "$6" "$4" "$5"
 		echo 0 >"$at/numa_node"
-		[ $n = 0 ] || ln -s "../0000:$1:00.0" "$at/physfn"
-		ln -s "../../../kernel/iommu_groups/$n" "$at/iommu_group"
-		[ $n = 0 ] || ln -s "../0000:$1:00.$n" "$pci/0000:$1:00.0/virtfn$((n - 1))"
 	done
-	at=$pci/0000:$1:00.0
-	printf '%s\n' 2 >"$at/sriov_totalvfs"
-	cat "$at/sriov_totalvfs" >"$at/sriov_numvfs"
-	echo 1 | tee "$at/sriov_offset" >"$at/sriov_stride"
+	pci_vfs "0000:$1:00.0" 2 "0000:$1:00.1" "0000:$1:00.2"
+	echo 1 | tee "${at%.*}.0/sriov_offset" >"${at%.*}.0/sriov_stride"
 }
 # vm N with VF N of bus 4d
 begins() { start_vf "$1" "0000:4d:00.$1" yes >"$work/out" 2>"$work/said"; }

@@ -9,7 +9,7 @@ for n in 1 2 3 4; do make_device 0000:84:00.0 nvidia-222 "$(uuid $n)"; done
 
 ### CPU
 # Of the handler, and of the process of a pass.
-each() { printf "/proc/%s/$1\n" "$daemon" $(pgrep -P "$daemon"); }
+each() { printf "/proc/%s/$1\n" "$handler" $(pgrep -P "$handler"); }
 # shellcheck disable=SC2016 # awk's fields
 ticks() { each stat | xargs awk '{ sub(/.*\) /, ""); n += $12 + $13 } END { print n }'; }
 # shellcheck disable=SC2016 # awk's fields

@@ -101,13 +101,13 @@ mkfifo "$work/hangs"
 rm -r "$root/run/libvirt"
 sed -i '$a start_grace = 1' "$root/etc/vgpu-lease.conf"
 start --connect "test://$work/hangs"
-eventually pgrep -P "$daemon" >/dev/null
+eventually pgrep -P "$handler" >/dev/null
 prepare <(with "$u3" "${vm_uuid%??}11")
 sleep 1.1
-kill -HUP "$daemon"
+kill -HUP "$handler"
 holds "a libvirt that does not answer is said" eventually said M_UNANSWERED
 holds "and holds up no pass: what a domain that is gone had is released" eventually is_state "$u3" ''
-holds "nor are its processes left behind" test "$(pgrep -c -P "$daemon")" -le 1
+holds "nor are its processes left behind" test "$(pgrep -c -P "$handler")" -le 1
 stop
 sed -i 's/^start_grace = 1$/start_grace = 8/' "$root/etc/vgpu-lease.conf"
 prepare <(with "$u3" "${vm_uuid%??}11")

@@ -32,7 +32,7 @@ holds "the next one finishes it" eventually gone
 
 ### The process of a pass, which waits for the lock here
 waits_for_lock() { # its process ID is in $pass; one that ends has closed the lock
-	pass=$(pgrep -o -P "$daemon") && readlink "/proc/$pass/fd/"* 2>/dev/null | grep -qx "$root/run/vgpu-lease/lock"
+	pass=$(pgrep -o -P "$handler") && readlink "/proc/$pass/fd/"* 2>/dev/null | grep -qx "$root/run/vgpu-lease/lock"
 }
 kill_pass() { # again, where it killed one that had just ended
 	waits_for_lock && kill -KILL "$pass"
@@ -40,18 +40,18 @@ kill_pass() { # again, where it killed one that had just ended
 }
 hold_lock() { exec 8<>"$root/run/vgpu-lease/lock" && flock 8; }
 hold_lock
-kill -HUP "$daemon"
+kill -HUP "$handler"
 holds "a pass is made by another process" eventually waits_for_lock
 holds "where that is killed, it is said" eventually kill_pass
 exec 8<&-
 before=$(passes)
-kill -HUP "$daemon"
+kill -HUP "$handler"
 holds "and another makes the next" eventually passed "$before"
 hold_and_release
 close_device
 holds "releases do not depend on it" eventually gone
 hold_lock
-kill -HUP "$daemon"
+kill -HUP "$handler"
 eventually waits_for_lock
 stop KILL
 holds "it ends with the handler" eventually test ! -e "/proc/$pass"
@@ -70,13 +70,13 @@ control remove_delay_ms 0
 
 ### One at a time
 fails "a second one does not start" "$leased" --root "$root"
-holds "and says who has its place" says M_HANDLER_RUNS "$(message M_LOCK_HELD /run/vgpu-lease/handler.lock "$daemon" 5)" \
+holds "and says who has its place" says M_HANDLER_RUNS "$(message M_LOCK_HELD /run/vgpu-lease/handler.lock "$handler" 5)" \
 	<<<"$("$leased" --root "$root" 2>&1)"
 
 ### The directory of the state is removed under it
 until rm -rf "$root/run/vgpu-lease" 2>/dev/null; do :; done
 fails "without its directory nobody sees it" runs
-kill -HUP "$daemon"
+kill -HUP "$handler"
 holds "at its next pass it is there again" eventually runs
 hold_and_release
 close_device
@@ -84,11 +84,11 @@ holds "and finishes what is left to it" eventually gone
 
 ### The configuration
 echo 'nonsense' >>"$root/etc/vgpu-lease.conf"
-kill -HUP "$daemon"
+kill -HUP "$handler"
 holds "a configuration with an error, read anew, is told of" eventually said M_CONF_KEPT
 holds "and the daemon goes on" runs
 sed -i '$d' "$root/etc/vgpu-lease.conf"
-kill -HUP "$daemon"
+kill -HUP "$handler"
 holds "once it is mended it is taken" eventually said M_CONF_RELOADED
 stop
 echo 'nonsense' >>"$root/etc/vgpu-lease.conf"
@@ -104,7 +104,7 @@ sed -i 's/^start_grace.*//; $a start_grace = 1' "$root/etc/vgpu-lease.conf"
 start
 holds "a lease whose domain is gone is released" eventually gone
 make_device 0000:84:00.0 nvidia-222 $u1
-kill -HUP "$daemon"
+kill -HUP "$handler"
 holds "a foreign device is told of" eventually said M_FOREIGN_DEVICE "$u1" nvidia-222 0000:84:00.0
 looks
 is "$(said_times M_FOREIGN_DEVICE "$u1")" 1 "once"
@@ -171,7 +171,7 @@ holds "and does nothing" stays
 
 start
 holds "the handler runs, and says why it decides nothing" eventually said M_LATER_LEASE "$later"
-kill -HUP "$daemon"
+kill -HUP "$handler"
 sleep 1
 holds "it removes nothing, either" stays
 holds "and still runs" runs
@@ -189,7 +189,7 @@ new_host t4 nvidia-222
 heard=$work/heard
 python3 "$srcdir/tests/lib/journald.py" "$work/notify" >"$heard" &
 listener=$!
-stop_listening() { kill "$listener" 2>/dev/null; stop_all; }
+stop_listening() { kill "$listener" 2>/dev/null; clean_up; }
 trap stop_listening EXIT
 hears() { grep -qE "^$1$" "$heard"; } # PATTERN
 holds "somebody listens" eventually test -S "$work/notify"
@@ -201,7 +201,7 @@ holds "that it is alive, twice in the time that systemd waits" eventually hears 
 goes_on() { [ "$(grep -c '^WATCHDOG=1$' "$heard")" -ge 4 ]; }
 holds "and goes on saying so" eventually goes_on
 : >"$heard"
-kill -HUP "$daemon"
+kill -HUP "$handler"
 holds "that it reloads" eventually hears RELOADING=1
 holds "and since when" eventually hears 'MONOTONIC_USEC=[0-9]{6,}'
 holds "that it is ready again" eventually hears READY=1

@@ -51,7 +51,7 @@ holds "and the unit's reload runs it" grep -q '^ExecReload=.*/vgpu-leased --chec
 configure nvidia-222 policy 'driver_cleanup = 0'
 prepare
 "$leased" --root "$root" --foreground <&- >&- 2>&- &
-daemon=$!
+handler=$!
 eventually runs
 release
 holds "a handler without any standard descriptor finishes a release" eventually gone

@@ -192,7 +192,7 @@ holds "which is said" eventually said M_HANDLER_ORPHAN "$(numbered 1)" nvidia-22
 looks
 holds "and keeps what is open, or not Nova's" is_left "2 d2 3 d3 "
 close_device
-kill -HUP "$daemon"
+kill -HUP "$handler"
 holds "what is closed goes in a later pass" eventually is_left "3 d3 "
 stop
 clear_all
@@ -204,7 +204,7 @@ start
 sleep 4
 for n in 2 4; do leave $n; done
 unmake 4
-kill -HUP "$daemon"
+kill -HUP "$handler"
 one_goes() { [ "$(left 1)" = '' ] || [ "$(left 2)" = '' ] || [ "$(left 4)" = '' ]; }
 eventually one_goes
 holds "what is due at different times goes in one batch, a definition without a device with it" within 2 is_left ""
