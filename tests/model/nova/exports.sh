@@ -12,7 +12,6 @@ if ! release=$(nova_python exports.py release 2>/dev/null); then
 fi
 echo "# Nova $release"
 nova() { nova_python exports.py "$@"; }
-of_nova() { nova_has "$@" && configure devices 'nova_conf = /etc/nova/nova.conf'; } # WORD...
 export_() { vl export "$@" --hostname cn1.example.org; }
 
 host t4:2+a2+mtty

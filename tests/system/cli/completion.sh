@@ -95,6 +95,11 @@ typed() {
 }
 # meant TEXT: the words that a shell makes of it.
 meant() { (cd "$work/files" && bash -c "printf '<%s>' $1" 2>&1); }
+# inserts SENTENCE LINE KEYS WORD: behind the line, the keys and a tab insert this one word.
+inserts() {
+	got=$(typed "$2$3\t")
+	is "$(meant "${got#"$2"}")" "<$4>" "$1"
+}
 offer() { for file in columns domains list types inventory models; do printf '%s\n' "$@" >"$work/bin/$file"; done; }
 
 # shellcheck disable=SC2016
@@ -103,33 +108,22 @@ for name in "${hostile[@]}"; do
 	offer "$name"
 	for line in 'attach ' 'detach ' 'show ' 'suspend ' 'resume ' 'release ' 'detach vm1 ' 'gc --type ' 'attach --type ' 'retype ' 'retype mtty ' 'log ' \
 		'list --type ' 'list --domain ' 'inventory --pgpu '; do
-		got=$(typed "vgpu-lease ${line}x\t")
-		is "$(meant "${got#"vgpu-lease $line"}")" "<$name>" "$name is inserted as one word behind $line"
+		inserts "$name is inserted as one word behind $line" "vgpu-lease $line" x "$name"
 	done
 	# The columns are the words of the first line.
-	for option in -o --sort; do
-		got=$(typed "vgpu-lease list $option x\t")
-		is "$(meant "${got#"vgpu-lease list $option "}")" "<$name>" "likewise behind $option"
-	done
-	got=$(typed "vgpu-lease-sim /tmp x\t")
-	is "$(meant "${got#"vgpu-lease-sim /tmp "}")" "<$name>" "likewise behind vgpu-lease-sim"
+	for option in -o --sort; do inserts "likewise behind $option" "vgpu-lease list $option " x "$name"; done
+	inserts "likewise behind vgpu-lease-sim" "vgpu-lease-sim /tmp " x "$name"
 done
 offer 'a domain' 'b'
-got=$(typed 'vgpu-lease attach a\t')
-is "$(meant "${got#"vgpu-lease attach "}")" "<a domain>" "a name with a space is one word"
-got=$(typed "vgpu-lease attach 'a\\t")
-is "$got" "vgpu-lease attach 'a" "within quotes nothing is inserted that they would not hold"
-got=$(typed 'vgpu-lease attach a\\ d\t')
-is "$(meant "${got#"vgpu-lease attach "}")" "<a domain>" "what is escaped already goes on"
+inserts "a name with a space is one word" "vgpu-lease attach " a "a domain"
+is "$(typed "vgpu-lease attach 'a\\t")" "vgpu-lease attach 'a" "within quotes nothing is inserted that they would not hold"
+inserts "what is escaped already goes on" "vgpu-lease attach " 'a\\ d' "a domain"
 offer "${hostile[@]}"
 typed 'vgpu-lease attach x\t\t' >/dev/null
 typed 'vgpu-lease release \t\t' >/dev/null
 touch "$work/files/f\$(id>PWNED)"
-for line in 'plan ' 'rewrite ' '--config '; do
-	got=$(typed "vgpu-lease ${line}f\t")
-	# shellcheck disable=SC2016
-	is "$(meant "${got#"vgpu-lease $line"}")" '<f$(id>PWNED)>' "a file's name is one word behind $line"
-done
+# shellcheck disable=SC2016
+for line in 'plan ' 'rewrite ' '--config '; do inserts "a file's name is one word behind $line" "vgpu-lease $line" f 'f$(id>PWNED)'; done
 rm "$work/files/f"*
 is "$(typed 'vgpu-lease plan d\t')" "vgpu-lease plan d/" "a directory may go on"
 is "$(typed 'vgpu-lease-sim d\t')" "vgpu-lease-sim d/" "likewise the simulator's"
