@@ -4,6 +4,8 @@
 . "$(dirname "$0")/../../lib/cli.sh"
 # notes_of WHAT: the lines of check that are of WHAT.
 notes_of() { grep -E "^(PASS|WARN|FAIL)  *$1 " <<<"$out"; }
+# check_notes SENTENCE TEXT WHAT COMMAND...: what the command makes of the lines of check that are of WHAT, in one line.
+check_notes() { vl check; is "$(notes_of "$3" | "${@:4}" | paste -sd' ')" "$2" "$1"; }
 
 ### A compute node whose nova.conf lists the cards, although their mdevs are on VFs
 host a40/8:2+l40s/2
@@ -28,9 +30,8 @@ for vf in 17:00.4=700 17:00.5=700 17:00.6=700 17:00.7=699 65:00.4=697 65:00.5=69
 	mdevctl_has "0000:${vf%=*}" "$(uuid $n)" "nvidia-${vf#*=}"
 	create "0000:${vf%=*}" "nvidia-${vf#*=}" $n
 done
-vl check
-is "$(notes_of type | grep -o '^PASS\|on 0000.*' | xargs)" \
-	"PASS on 0000:17:00.4 PASS on 0000:17:00.7 PASS on 0000:65:00.4" "an idle pool is no warning, because an instance gets a vGPU of it"
+check_notes "an idle pool is no warning, because an instance gets a vGPU of it" \
+	"PASS on 0000:17:00.4 PASS on 0000:17:00.7 PASS on 0000:65:00.4" type grep -o '^PASS\|on 0000.*'
 remove_device "$(uuid 6)"
 vl check
 holds "a vGPU of the pool that its role has not made yet is to be started, not only given up" \
@@ -85,8 +86,7 @@ configure devices 'nova_conf = /etc/nova/nova.conf' 'enabled_mdev_types = nvidia
 	mdev_nvidia-1519@0001:c8:00.2 mdev_nvidia-1520@0001:c8:00.3
 nova_has </dev/null
 for vf in 2=1519 3=1520; do set_vf_type "0001:c8:00.${vf%=*}" "${vf#*=}"; done
-vl check
-is "$(notes_of type | cut -d' ' -f1 | xargs)" "PASS PASS" "a VF that is preset to a type counts as free for it, with Nova too"
+check_notes "a VF that is preset to a type counts as free for it, with Nova too" "PASS PASS" type cut -d' ' -f1
 vf_domain 1 0001:c8:00.2 yes | sed "s|</uuid>|&<metadata><nova:instance xmlns:nova='http://openstack.org/xmlns/libvirt/nova/1.1'/></metadata>|" | libvirt_has vm1
 vl_prints "an instance with managed='yes' is Nova's to change, not the XML's" check -- M_MANAGED_NOVA
 fails "for which nobody is sent to its XML" grep -q 'correct the \(hostdev\|metadata\)' <<<"$out"
@@ -149,15 +149,13 @@ mdevctl_has matrix "$(uuid 3)" vfio_ap-passthrough auto
 mkdir -p "$root/etc/mdevctl.d/scripts.d/callouts"
 check_counts "no word about definitions without a device that Nova does not count" 0 "^[A-Z]+ +mdevctl "
 mdevctl_has 0000:84:00.0 "$(uuid 5)" nvidia-222
-vl check
-is "$(notes_of mdevctl | grep -o "undefine -u .*'")" "undefine -u $(uuid 5)'" "only one that it counts is to be removed"
+check_notes "only one that it counts is to be removed" "undefine -u $(uuid 5)'" mdevctl grep -o "undefine -u .*'"
 holds "and the number is that of Nova" says M_CHECK_NOVA 17 nvidia-222 0 '' 16 1 <<<"$out"
 mdevctl_has 0000:84:00.0 "$(uuid 5)" nvidia-223
 vl_prints "one of another type on Nova's card is started, not counted" check -- M_CHECK_NOVA_STARTS nvidia-223 nvidia-222 "$(uuid 5)"
 mdevctl_has 0000:84:00.0 "$(uuid 5)" nvidia-222
 configure nvidia-222@0000:84:00.0
-vl check
-is "$(notes_of mdevctl | xargs)" "PASS mdevctl 1 definition matches the pool" "and only one of the pool matches it"
+check_notes "and only one of the pool matches it" "PASS mdevctl 1 definition matches the pool" mdevctl tr -s ' '
 
 ### A pool of mdevs with autostart, made for domains that are off: a domain with a UUID of its own gets none
 new_host t4 nvidia-233@0000:84:00.0
@@ -262,8 +260,7 @@ domain 1 "$(uuid 1)" | libvirt_has vm1
 rm "$root/etc/vgpu-lease.conf"
 vl init --write
 vl_words "a pGPU gets the type of its definitions" "0000:41:00.0 nvidia-562 0000:84:00.0 nvidia-231 0000:85:00.0 nvidia-222" inventory --no-headings -o PGPU,TYPE
-vl check
-is "$(notes_of mdevctl | grep -v ^PASS)" "" "with which check finds no fault"
+check_notes "with which check finds no fault" "" mdevctl grep -v ^PASS
 is "$(call prepare begin 1 2>&1)" "" "and the guest starts"
 
 ### libvirt's nodedev-define with autostart, and a configuration with another type: the boot has not started the mdev
@@ -298,8 +295,7 @@ domain 1 "$(uuid 1)" | libvirt_has vm1
 check_says "a start that has to create it would be refused for that file" "^FAIL +domain " M_DEFINITION_INVALID "$definition"
 is "$(notes_of domain | grep -c 'correct the domain')" 0 "and nobody is told that the domain is wrong"
 domain 2 "$(uuid 2)" nvidia-999 | libvirt_has vm2
-vl check
-is "$(notes_of domain | grep -c 'correct the domain')" 1 "but for one whose type nobody knows"
+check_notes "but for one whose type nobody knows" 1 domain grep -c 'correct the domain'
 rm "$root/etc/libvirt/qemu/vm2.xml"
 create 0000:84:00.0 nvidia-222 1
 check_counts "if the mdev exists, that is no fault" 0 "^FAIL +domain "
@@ -311,8 +307,7 @@ configure nvidia-222@0000:af:00.0 nvidia-230@0000:b0:00.0
 mdevctl_has 0000:3b:00.0 "$(uuid 1)" nvidia-230 auto
 mdevctl_has 0000:af:00.0 "$(uuid 1)" nvidia-222
 domain 1 "$(uuid 1)" | libvirt_has vm1
-vl check
-is "$(notes_of mdevctl | grep -o "undefine .*'")" "undefine -u $(uuid 1) -p 0000:3b:00.0'" "the definition of the address that no card has is to go"
+check_notes "the definition of the address that no card has is to go" "undefine -u $(uuid 1) -p 0000:3b:00.0'" mdevctl grep -o "undefine .*'"
 call prepare begin 1
 vl_words "and the guest gets its vGPU by the other one" "nvidia-222 0000:af:00.0 adopted" list --no-headings -o TYPE,PARENT,ORIGIN
 

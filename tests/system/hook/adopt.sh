@@ -44,8 +44,7 @@ is "$(devices)$(leases)" "$u1 0" "which leaves it"
 
 ### A release that has read the lease of an adopted vGPU, and finds that of one that was created
 # Its domain was released, started and released again while the first release still looked who has the vGPU open.
-prepare
-is "$(lease_has origin)" adopted "a vGPU is adopted"
+origin_is "a vGPU is adopted" adopted prepare
 open_device $u1
 release &
 ending=$!
@@ -87,8 +86,7 @@ holds "with a configuration it starts" prepare "$work/one.xml"
 is "$(leases)" 1 "and has a lease"
 is "$(rewritten)" 1 "rewrite leaves it"
 is "$(named)" 0 "check has nothing to say of it"
-release "$work/one.xml"
-is "$(leases)$(devices)" "0$one " "when it ends the device stays"
+leaves "when it ends the device stays" "$one 0" release "$work/one.xml"
 
 remove_device $one
 mdevctl_has $card $one nvidia-222
@@ -139,8 +137,7 @@ only_creation_fails() {
 	holds "$how: it starts" prepare
 	is "$(lease_now $u1)" "active adopted" "$how: with a lease"
 	holds "$how: and a warning" eventually eval "logged | tail -n +$((before + 1)) | says M_USED_AS_IT_IS prepare one-vgpu '*' >/dev/null"
-	release "$vm"
-	is "$(leases)$(devices)" "0$u1 " "$how: which is gone when it ends; the vGPU stays"
+	leaves "$how: which is gone when it ends; the vGPU stays" "$u1 0" release "$vm"
 	is "$(planned "$vm" migrate)" 0 "$how: plan says that it can arrive"
 	holds "$how: it arrives" hook vm migrate begin - <"$vm"
 	is "$(lease_now $u1)" "reserved adopted" "$how: with a reservation"

@@ -208,8 +208,7 @@ holds "and the third is told again" says M_MIG_NONE_FREE <<<"$said"
 holds "a profile of another size beside them is had as well" begin 24 nvidia-475
 is "$(parent_of "${u1%??}18")" 0000:61:00.6 "on a VF of its own"
 end 24
-end_all 16
-is "$(devices)$(leases)" 0 "all are released"
+leaves "all are released" 0 end_all 16
 
 ### Sizes side by side: the driver's mode says so
 holds "a small one on an empty card" start_vf 16 0001:c8:00.2 no nvidia-1519
@@ -253,8 +252,7 @@ is "$(devices)$(leases)" 0 "and what was made is removed again"
 until_refused 16 mlx5_core-local
 is "$got" 16 "sixteen mdevs of a network card"
 holds "and a refusal" says M_FULL_NO_MAX 0000:06:00.0 16 <<<"$said"
-end_all 16
-is "$(devices)$(leases)" 0 "all are released"
+leaves "all are released" 0 end_all 16
 
 ### None of ours
 for model in vfio-ccw vfio-ap; do

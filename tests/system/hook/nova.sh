@@ -45,8 +45,7 @@ is "$("$builddir/hooks/qemu" --root "$root" --dry-run -- vm release end saved <"
 leaves "and so it does" "$u1 0" release "$work/unplugged.xml" saved
 hook vm restore begin - <"$work/unplugged.xml"
 leaves "for the resume, which plugs it in again" "$u1 0" prepare "$work/unplugged.xml"
-prepare "$work/nova.xml"
-is "$(lease_has origin)" adopted "the next start adopts it"
+origin_is "the next start adopts it" adopted prepare "$work/nova.xml"
 leaves "and the end of the domain leaves it, too" "$u1 0" release "$work/nova.xml"
 remove_device $u1
 
@@ -59,8 +58,7 @@ leaves "it is left standing, so that no definition is without its device" "$u1 0
 holds "with its definition" test -e "$root/etc/mdevctl.d/$card/$u1"
 undefine $u1
 remove_device $u1
-prepare
-is "$(lease_has origin)" created "what nobody else has defined is the hook's"
+origin_is "what nobody else has defined is the hook's" created prepare
 define $u1 nvidia-222 manual
 leaves "but what was defined meanwhile is left standing" "$u1 0" release
 undefine $u1
@@ -73,8 +71,7 @@ fails "plan does not say that it is kept" says M_KEPT_DEFINED < <(lease plan "$v
 prepare
 is "$(parent_of $u1) $(lease_has origin)" "$card created" "the vGPU that is created on another pGPU is the hook's"
 rm "$root/run/vgpu-lease/leases/$u1"
-reconnect
-is "$(lease_has origin)" created "also where its lease was lost"
+origin_is "also where its lease was lost" created reconnect
 leaves "it is removed at release, as it would hold capacity of the pool and the UUID" 0 release
 holds "the definition stays" test -e "$root/etc/mdevctl.d/0000:85:00.0/$u1"
 rm "$root/etc/mdevctl.d/0000:85:00.0/$u1"
@@ -106,14 +103,12 @@ release "$work/nova.xml"
 prepare "$work/nova.xml"
 sleep 1.1
 leaves "gc drops the lease of an instance that no longer runs, and keeps its device" "$u1 0" lease gc
-hook vm reconnect begin - <"$work/nova.xml"
-is "$(lease_has origin)" adopted "a lease that is recovered says that it is Nova's"
+origin_is "a lease that is recovered says that it is Nova's" adopted reconnect "$work/nova.xml"
 leaves "so that the device stays then, too" "$u1 0" release "$work/nova.xml"
 remove_device $u1
 prepare
 rm "$root/run/vgpu-lease/leases/$u1"
-hook vm reconnect begin - <"$work/nova.xml"
-is "$(lease_has origin)" adopted "also of a device that an earlier version created as its own"
+origin_is "also of a device that an earlier version created as its own" adopted reconnect "$work/nova.xml"
 remove_device $u1
 rm "$root/run/vgpu-lease/leases/$u1"
 

@@ -45,8 +45,7 @@ winner=$(with_status 0 $(seq 60 69))
 is "$(wc -w <<<"$winner") $(devices)$(leases)" "1 $u1 1" "of ten domains with one vGPU's UUID one wins"
 is "$(cat "$work"/6?.err | says_times M_LEASED_TO "vm$winner")" 9 "the nine others are told who"
 mapfile -t losers < <(seq 60 69 | grep -v "^$winner$")
-at_once release end "${losers[@]}"
-is "$(devices)$(leases)" "$u1 1" "their releases leave it to the winner"
+leaves "their releases leave it to the winner" "$u1 1" at_once release end "${losers[@]}"
 leaves "whose own releases it" 0 release "$work/$winner.xml"
 
 ### One domain's start and end, side by side
