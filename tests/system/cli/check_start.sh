@@ -21,8 +21,7 @@ one() { configure "$1" policy 'driver_cleanup = 0'; }
 # Full: every day's life. In the way: not what the configuration says.
 anew t4
 large=$(cd "$root/sys/class/mdev_bus/0000:84:00.0/mdev_supported_types" && grep -l 'max_instance=2$' ./*/description | cut -d/ -f2 | head -n1)
-one "$large"
-types "an empty card has capacity"
+under "$large" policy 'driver_cleanup = 0' -- types "an empty card has capacity"
 call prepare begin 1 "$large"
 types "so has one that carries one of two"
 call prepare begin 2 "$large"
@@ -54,18 +53,13 @@ is "$(grep -c '^WARN quota ' <<<"$notes")" 1 "a quota that is used up is a note 
 
 # Quotas of 0: of some, or of all.
 anew t4
-quota() { configure nvidia-222 quota "$@"; } # LINE...
-quota "none = 0"
-types "domains without a project get none: a project's do"
+under nvidia-222 quota "none = 0" -- types "domains without a project get none: a project's do"
 is "$status $(says_times M_QUOTA_NONE_IS_0 <<<"$notes") $(says_times M_QUOTA_DEFAULT_IS_0 <<<"$notes")" "0 1 0" "which is said"
-quota "default = 0"
-types "projects get none: a domain without one does"
+under nvidia-222 quota "default = 0" -- types "projects get none: a domain without one does"
 is "$status $(says_times M_QUOTA_NONE_IS_0 <<<"$notes") $(says_times M_QUOTA_DEFAULT_IS_0 <<<"$notes")" "0 0 1" "which is said, too"
-quota "none = 0" "default = 0" "project:one = 1"
-types "one project alone gets some"
+under nvidia-222 quota "none = 0" "default = 0" "project:one = 1" -- types "one project alone gets some"
 is "$status $(says_times M_QUOTA_NONE_IS_0 <<<"$notes")" "0 1" "and no domain without one"
-quota "none = 0" "default = 0" "project:one = 0"
-types "nobody gets any" "FAIL type $conf_path:2: *"
+under nvidia-222 quota "none = 0" "default = 0" "project:one = 0" -- types "nobody gets any" "FAIL type $conf_path:2: *"
 holds "and why, and what to do about it" says M_QUOTA_NO_PROJECT 0 0 -- M_QUOTA_RAISE <<<"$notes"
 fails "nor does a start" call prepare begin 1 nvidia-222
 

@@ -22,9 +22,9 @@ never() {
 	is "$(grep -c -F vm1.xml "$work/check")" 1 "$1: in one line"
 	rm "$root/etc/libvirt/qemu/vm1.xml"
 }
-serving() { configure "nvidia-1147${1:+@$1}" policy 'driver_cleanup = 0'; } # [CARDS]
+policy=(policy 'driver_cleanup = 0')
 
-serving $pf
+configure nvidia-1147@$pf "${policy[@]}"
 vf_serves "a domain with a VF of the pool starts" 1 $vf
 control vfs "$pf off"
 never "its card is named" $vf M_VFS_ENABLE $pf
@@ -34,21 +34,17 @@ holds "and one behind the card's last VF" start 1 0000:26:01.0
 holds "and a VF of a card that is not configured" start 1 $plain yes
 control vfs "$flex off"
 holds "whether that has its VFs or not" start 1 $plain yes
-serving 10de:26b9
-never "its card is matched" $vf M_VFS_ENABLE $pf
-serving $vf
-never "it is named itself" $vf M_VFS_ENABLE $pf
+under nvidia-1147@10de:26b9 "${policy[@]}" -- never "its card is matched" $vf M_VFS_ENABLE $pf
+under nvidia-1147@$vf "${policy[@]}" -- never "it is named itself" $vf M_VFS_ENABLE $pf
 holds "check says of the line that names it how its VFs are enabled" says M_VFS_NOT_ENABLED -- M_VFS_RESTART $pf \
 	< <(grep -F vgpu-lease.conf "$work/check")
 fails "and does not advise to remove it" grep -q 'remove it from device_addresses' "$work/check"
-serving
-never "a type takes all cards" $vf M_VFS_ENABLE $pf
+under nvidia-1147 "${policy[@]}" -- never "a type takes all cards" $vf M_VFS_ENABLE $pf
 arrives() { vf_domain 1 $vf | hook vm1 migrate begin -; }
 refuses "it cannot arrive either" arrives -- M_VFS_ENABLE $pf
 under nvidia-222@0000:99:00.0 -- never "it was a vGPU before" $vf M_VFS_ENABLE $pf
 control vfs "$pf on"
-serving 0000:26:00.5
-never "it exists, and only another VF of its card is configured" $vf M_VF_NOT_CONFIGURED
+under nvidia-1147@0000:26:00.5 "${policy[@]}" -- never "it exists, and only another VF of its card is configured" $vf M_VF_NOT_CONFIGURED
 under vf_flex@8086:56c0 -- never "a plain VF of a card that is matched" $plain M_VFS_NOT_ENABLED
 holds "a VF that takes types passes where none is enabled" start 1 0000:26:00.5
 control vfs "$flex on"
