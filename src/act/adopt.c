@@ -116,7 +116,7 @@ static void add_note(struct gc *c, const struct running_domain *domain, const ch
 	text_copy(note->why, sizeof(note->why), why);
 }
 
-/* Adopts the device under the store's lock. Does nothing if the lease differs from `judged`. */
+/* Adopts the device under the store's lock, if the device still exists and its lease does not differ from `judged`. */
 static int adopt(const struct gc *c, const struct request *request, const struct inv_device *device,
 		 const struct lease *judged, struct err *err)
 {

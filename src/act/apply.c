@@ -172,8 +172,9 @@ int apply_lease(struct apply *apply, const struct step *steps, size_t n, struct 
 }
 
 /*
- * Delays a pending release of the domain's own device, as in a restore right after a save, so that the prepare can take
- * over the device. Returns 1 if the device is gone, so that its lease can be replaced, or 0.
+ * Delays the release of the domain's own device, as in a restore right after a save, so that the prepare can take over
+ * the device. Returns 1: the device is gone, so its lease can be replaced; 0: its lease stays; -EAGAIN as
+ * apply_reserve().
  */
 static int hold_back(const struct apply *apply, const struct step *step, struct lease *lease, struct err *err)
 {
@@ -217,7 +218,9 @@ int apply_reserve(struct apply *apply, const struct step *steps, size_t n, struc
 	return 0;
 }
 
-/* Waits TURN_MS for the pGPU's lock. A patient run waits on until the driver hangs or the run has no time left. */
+/*
+ * Takes the pGPU's lock. -EINPROGRESS: busy for TURN_MS; -EBUSY: no time is left, patient or not, or the driver hangs.
+ */
 static int wait_turn(struct apply *apply, const struct step *step, struct err *err)
 {
 	const char *pgpu = step->vgpu.pgpu;

@@ -18,7 +18,7 @@ static int no_answer(struct err *err)
 	return err_set(err, EBUSY, "its driver does not answer reads of sysfs; see dmesg");
 }
 
-/* What creates a step's vGPU, or completes an existing vGPU. */
+/* The creation of a step's vGPU, or the completion of an existing vGPU. */
 struct creation {
 	const struct apply *apply;
 	const struct host *host;
@@ -76,8 +76,8 @@ static int run_child(struct creation *creation, int (*write)(void *, struct err 
 }
 
 /*
- * Checks whether a killed child has created the device. We hold the locks, so no other process can have created it.
- * -ETIMEDOUT: the driver does not answer, and the device may still appear.
+ * Checks whether a killed child has created the device. We hold the locks, so no other process can have created it. 0:
+ * yes; -EINTR: no; -ETIMEDOUT: the driver does not answer, and the device may still appear.
  */
 static int look_again(const struct creation *creation, struct err *err)
 {

@@ -19,7 +19,7 @@ struct fate_look {
 	const struct inventory *inv;
 	const struct vfio_users *users;
 	struct libvirt_files *disk;
-	int64_t looked_ms;  /* CLOCK_MONOTONIC; the facts above were read later */
+	int64_t looked_ms;  /* CLOCK_MONOTONIC; leases written later are not judged */
 	const char *asking; /* the requesting domain, whose own XML keeps no variant VF; NULL: none */
 	bool note;          /* record signs of use, and when a device was first seen free */
 	bool unused;        /* devices that were not made for a guest may also go */
@@ -28,7 +28,7 @@ struct fate_look {
 	const struct lease_marks *seen; /* leases whose domain had the device at the last look; NULL: none */
 };
 
-/* `exists`: does the lease's device exist? */
+/* The fate of a lease. `exists`: does the lease's device exist? */
 void fate_lease(struct fate *fate, const struct fate_look *look, const struct lease *lease, enum presence exists);
 
 /* The fate of a device without a lease. Needs a configuration. */
@@ -40,7 +40,7 @@ void fate_device(struct fate *fate, const struct fate_look *look, const struct i
  */
 void fate_definition(struct fate *fate, const struct fate_look *look, const struct definition *definition);
 
-/* Does Nova own this foreign device or definition? Its parent and type decide. */
+/* Does Nova own this foreign device or definition? Only with a nova.conf; then its parent and type decide. */
 bool fate_is_novas(const struct fate_look *look, const struct vgpu_ref *vgpu);
 
 /*

@@ -86,7 +86,6 @@ struct gc {
 int gc_run(struct gc *gc, struct err *err);
 void gc_free(struct gc *gc);
 
-/* Returns the item of a vGPU, or NULL. */
 struct gc_item *gc_find(const struct gc *gc, const char *id);
 
 #define autogc __attribute__((cleanup(gc_free)))
@@ -99,12 +98,12 @@ int gc_judge(struct gc *gc, struct err *err);
 void gc_finish(struct gc *gc);
 
 /*
- * adopt.c: leases each vGPU that a running domain has without a lease, and reports each vGPU that is leased to another
- * domain. Checks each device again under the store's lock. Returns 1 if a lease was written.
+ * adopt.c: leases each vGPU that a running domain has without a lease, after a second look under the store's lock.
+ * Notes the faults of running domains. Returns 1: wrote a lease; 0: wrote none; -ETIMEDOUT: the lock is held.
  */
 int gc_adopt(struct gc *gc, struct err *err);
 
 enum { GC_GARBAGE_SIZE = 128 };
 
-/* Writes how many records are invalid, and whether they were moved to garbage/. False: all are valid. */
+/* Writes how many records are invalid, and whether all were moved to garbage/. False: all are valid. */
 bool gc_say_garbage(const struct gc *gc, char text[GC_GARBAGE_SIZE]);

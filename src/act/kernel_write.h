@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * All writes to sysfs, which create and remove vGPUs and set their parameters. Each function waits until the kernel has
- * carried out the write. A plain VF is never created or removed.
+ * All writes to sysfs, which create and remove vGPUs and set their parameters. Each function waits until the kernel
+ * has carried out the write. A plain VF is never created or removed.
  *
  * A write to `create` blocks as long as the driver works. A write to `remove` blocks while the device is open, and no
- * signal ends it (vfio_unregister_group_dev, since 5.2). So callers check that no process has the device open
- * (vfio_users.h), and hold the lock of the pGPU.
+ * signal ends it (vfio_unregister_group_dev, since 5.2). So the caller of kernel_remove() checks that no process has
+ * the device open (vfio_users.h), and the caller of kernel_create() holds the pGPU's lock. Both hold the vGPU's work
+ * lock.
  */
 #pragma once
 
@@ -15,31 +16,37 @@
 #include "look/kernel.h"
 
 /*
- * Creates the vGPU. Negative: the driver's errno; a full card returns EIO, ENOSPC, EUSERS, EPERM or ENOMEM. -EEXIST:
- * the UUID is in use on this host.
+ * Creates the vGPU; does nothing for a plain VF. Returns:
+ *   0: created
+ *   -EEXIST: the UUID is in use on this host
+ *   -EINVAL: a name is invalid, or the driver's
+ *   other: the driver's errno; a full card returns EIO, ENOSPC, EUSERS, EPERM or ENOMEM
  */
 int kernel_create(const struct host *host, const struct vgpu_ref *vgpu, struct err *err);
 
 /*
  * Waits until the device is complete: it has its type (in mdev_type or, for a variant VF, current_vgpu_type), its
  * iommu_group and its node in /dev/vfio. Returns:
- *   0: complete
+ *   0: complete, or a plain VF
  *   -ETIMEDOUT: not complete after `wait_ms`; the text says what is missing
  *   -ENODEV: the device disappeared again
  *   -EEXIST: the device has another type
- *   other: an error
+ *   other: the device cannot be read
  */
 int kernel_wait_complete(const struct host *host, const struct vgpu_ref *vgpu, int wait_ms, struct err *err);
 
 /*
- * Does the driver remove a closed mdev itself, as NVIDIA's does? An earlier removal by us can leave a zombie until a
- * reboot.
+ * Does the driver remove a closed mdev itself, as NVIDIA's does? False if the type is not known. An earlier removal by
+ * us can leave a zombie until a reboot.
  */
 bool kernel_driver_removes(const struct host *host, const struct vgpu_ref *vgpu);
 
 /*
  * Removes the device and waits until it is gone. Repeats the write after an error that may be temporary (EAGAIN, EBUSY,
- * EPERM, ENODEV, ENOENT) within `wait_ms`. A device that is gone already is not an error.
+ * EPERM, ENODEV, ENOENT) within `wait_ms`. Returns:
+ *   0: gone, or the VF has another type by now
+ *   -EBUSY: still present after `wait_ms`, although the kernel accepted the removal, or the driver's
+ *   other: the driver's errno, or unknown whether the device exists
  */
 int kernel_remove(const struct host *host, const struct vgpu_ref *vgpu, int wait_ms, struct err *err);
 

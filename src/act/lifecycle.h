@@ -29,8 +29,8 @@ struct lifecycle {
 };
 
 /*
- * `prepare begin`. 0: all vGPUs of the domain are complete, and leased to the domain (lifecycle_special.c: without
- * leases). After an error, the attempt is undone, except for a creation that hangs.
+ * `prepare begin`. 0: all vGPUs of the domain are complete and leased to the domain, or it may start without leases
+ * (unleased_pass(), unleased_check()). Negative: refused, and all is undone except a creation that hangs.
  */
 int lifecycle_prepare(const struct lifecycle *lifecycle, struct err *err);
 
@@ -40,23 +40,24 @@ int lifecycle_prepare(const struct lifecycle *lifecycle, struct err *err);
  */
 void lifecycle_resumed(const struct lifecycle *lifecycle, const char *defined, size_t len);
 
-/* Reads the domain's definition for lifecycle_resumed(). False: there is none, or it has no vGPU. */
+/* Reads a domain's definition. False: unreadable, or without a vGPU. The caller frees *xml in either case. */
 bool lifecycle_definition(const struct host *host, const char *name, char **xml, size_t *len);
 
 /*
- * `migrate begin` or `restore begin`: reserves vGPUs, and passes changed XML to `give`. After an error, nothing stays
- * reserved. The caller may only log an error of a restore: libvirt 11.3 deletes the saved image if the hook fails.
+ * `migrate begin` or `restore begin`: reserves vGPUs, and passes changed XML to `give`. 0: reserved, or a restore
+ * without reservations, because nothing can be leased or the domain runs here. Negative: nothing stays reserved. The
+ * caller may only log an error of a restore: libvirt 11.3 deletes the saved image if the hook fails.
  */
 int lifecycle_arrive(const struct lifecycle *lifecycle, enum plan_mode mode,
 		     int (*give)(void *arg, const char *xml, size_t len, struct err *err), void *arg, struct err *err);
 
-/* `reconnect begin`: restores lost leases of the running domain. */
+/* `reconnect begin`: restores the lost leases of the running domain. Tries all vGPUs, and returns the last error. */
 int lifecycle_reconnect(const struct lifecycle *lifecycle, struct err *err);
 
 /*
- * `release end`: releases the vGPUs of the domain with this UUID. Takes at most `release_wait`, and leaves the rest to
- * the handler or the next `gc`. `reason`: from libvirt; after "failed", the pGPUs of the domain are tried last for a
- * while.
+ * `release end`: releases the vGPUs of the domain with this UUID. Takes at most `release_wait`, and leaves the rest
+ * to the handler or the next `gc`. Negative: not every lease could be marked. `reason`: from libvirt; after "failed",
+ * the pGPUs of the domain are tried last for a while.
  */
 int lifecycle_release(const struct host *host, const struct config *config, const char *domain, const char *reason,
 		      struct err *err);
@@ -64,7 +65,7 @@ int lifecycle_release(const struct host *host, const struct config *config, cons
 /*
  * Decides an operation that needs no plan. Returns:
  *   1: a plan decides
- *   0: nothing is to be done
+ *   0: the domain is admitted without leases
  *   negative: the operation is refused
  */
 int lifecycle_before_plan(const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err);
@@ -72,8 +73,7 @@ int lifecycle_before_plan(const struct lifecycle *lifecycle, enum plan_mode mode
 /* After survey_read(): refuses the arrival of a domain that runs or starts on this host. Returns 0 or -EEXIST. */
 int lifecycle_refuse_running(const struct lifecycle *lifecycle, const struct world *world, struct err *err);
 
-/* Returns the world of an operation, to be filled by a survey. */
 struct world lifecycle_world(const struct lifecycle *lifecycle, struct store *store, enum plan_mode mode);
 
-/* Sets `err` to the plan's refusal, which libvirt shows after the domain's name. Returns a negative code. */
+/* Sets `err` to the plan's refusal. Returns -ENOSPC (no capacity), -EDQUOT (quota) or -EPERM. */
 int refusal_of_plan(const struct lifecycle *lifecycle, const struct plan *plan, struct err *err);

@@ -93,7 +93,7 @@ static int look_at_leases(struct preview *p, struct err *err)
 	return r;
 }
 
-/* Makes `rewritten` if the plan has a step for each vGPU or removes vGPUs. Negative: a refusal. */
+/* Rewrites the XML if the plan has all steps or removes vGPUs. Negative: the plan refuses, or the rewrite failed. */
 static int make_xml(struct preview *p, struct err *err)
 {
 	const struct lifecycle *lifecycle = p->lifecycle;
@@ -169,7 +169,6 @@ void preview_remarks(struct remarks *out, const struct preview *p, const char *o
 			remark_add(out, wait, "%s", held.text);
 }
 
-/* Says what the release of a lease does. */
 static const char *end_of(const struct store *store, const struct lease *lease)
 {
 	bool removes = release_removes(store, lease), exists = kernel_exists(store->host, &lease->vgpu) != 0;

@@ -14,12 +14,12 @@ struct preview {
 	struct world world;
 	struct plan plan;
 	struct rewritten rewritten;
-	char unleased[sizeof(((struct err *)0)->text)]; /* why the domain starts without leases; "": it does not */
+	char unleased[sizeof(((struct err *)0)->text)]; /* why the domain starts without leases; "": with leases */
 };
 
 /*
- * Makes the plan; its kind says whether the plan can be carried out. Negative: the operation is refused before any
- * plan, or the host cannot be read. `lifecycle` must outlive the preview.
+ * Makes the plan; its kind says whether the plan can be carried out. 0 without steps: the operation needs no plan.
+ * Negative: the operation is refused before any plan, or the host cannot be read. `lifecycle` must outlive the preview.
  */
 int preview_make(struct preview *preview, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err);
 
@@ -27,8 +27,8 @@ int preview_make(struct preview *preview, const struct lifecycle *lifecycle, enu
 int preview_plan(struct plan *plan, struct world *world, struct err *err);
 
 /*
- * Makes the plan and `rewritten`, and checks whether the hook could write its state. Decides as the hook would, but
- * does not wait for locks. After an error, the preview has the results of the steps before the error.
+ * Makes the plan, rewrites the XML, and checks whether the hook could write its state. Decides as the hook would, but
+ * does not wait for locks. Negative: refused; the preview has the results of the steps before the error.
  */
 int preview_decide(struct preview *preview, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err);
 
@@ -39,7 +39,7 @@ void preview_end(struct preview *preview);
 /* Prints what `release end` would do with the domain's leases. With `id`, only with the lease of this vGPU. */
 int preview_release(FILE *to, const struct store *store, const char *domain, const char *id, struct err *err);
 
-/* Adds the reason why nothing can be leased, if any, and the locks that the hook would wait for. */
+/* Adds why the domain starts without leases, why no vGPU can be created, and the locks that the hook would wait for. */
 void preview_remarks(struct remarks *out, const struct preview *preview, const char *op);
 
 enum { PLAN_WHY_SIZE = 2 * REASON_SIZE + 2 };
@@ -48,7 +48,7 @@ enum { PLAN_WHY_SIZE = 2 * REASON_SIZE + 2 };
 const char *plan_word(const struct step *step, enum plan_mode mode);
 
 /*
- * Writes why this pGPU was not chosen for the request. False: the pGPU was chosen, there was no choice, or the plan
+ * Writes why this pGPU was not chosen for the request. False: it was chosen, the request names its device, or the plan
  * ended before the request.
  */
 bool plan_not_chosen(const struct plan *plan, const struct world *world, size_t req, const struct inv_pgpu *card,

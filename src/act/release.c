@@ -37,7 +37,7 @@ static int lock_lease(struct store *store, const char *id, int wait_ms, struct l
 
 /*
  * lock_lease() for a lease that is `releasing`. 0: the lease does not exist; RELEASE_TAKEN: it is not `releasing`;
- * -EAGAIN: the lock is held too long, or the vGPU is kept for its domain, which is arriving.
+ * -EAGAIN: the store's lock is held too long, or the vGPU is kept for its domain, which is arriving.
  */
 static int lock_releasing(struct store *store, const char *id, int wait_ms, struct lease *now, struct err *err)
 {
@@ -57,8 +57,8 @@ static int lock_releasing(struct store *store, const char *id, int wait_ms, stru
 }
 
 /*
- * Drops the lease if it is still `releasing`. -EAGAIN: the domain has started and ended meanwhile, and the device that
- * it created has not been `removed`.
+ * Drops the lease. Returns as lock_releasing(), or -EAGAIN if the domain has started and ended meanwhile, and the
+ * device that it created has not been `removed`.
  */
 static int drop_if_releasing(struct store *store, const char *id, int wait_ms, bool removed, struct err *err)
 {
@@ -114,7 +114,7 @@ static void removal_end(struct removal *removal)
 
 #define autoremoval __attribute__((cleanup(removal_end)))
 
-/* Needs the store's lock. */
+/* Takes the work lock, under the store's lock. -EAGAIN: another process holds it. */
 static int removal_begin(struct removal *removal, struct err *err)
 {
 	removal->lock = store_lock_vgpu(removal->store, removal->vgpu->id, err);
@@ -130,7 +130,7 @@ static int remove_device(void *arg, struct err *err)
 	return kernel_remove(removal->store->host, removal->vgpu, removal->wait_ms, err);
 }
 
-/* The caller has checked that no process has the device open. */
+/* Needs a closed device. -ETIMEDOUT: the removal hangs, and its child keeps the work lock. */
 static int removal_write(struct removal *removal, int wait_ms, struct err *err)
 {
 	const struct host *host = removal->store->host;
@@ -145,7 +145,7 @@ static int removal_write(struct removal *removal, int wait_ms, struct err *err)
 	return r == -EINTR && kernel_exists(host, removal->vgpu) == 0 ? 0 : r;
 }
 
-/* Takes the work lock for removing a device. Returns the results of lock_releasing(). */
+/* Takes the work lock for removing a device, without the store's lock. Returns as lock_releasing(). */
 static int begin_removal(struct removal *removal, struct store *store, int64_t deadline_ms, struct err *err)
 {
 	const char *id = removal->vgpu->id;
@@ -164,7 +164,6 @@ static int begin_removal(struct removal *removal, struct store *store, int64_t d
 	return r;
 }
 
-/* If a search is incomplete, returns the result of the last complete search. */
 int release_wait_closed(const struct host *host, const char *id, int64_t deadline_ms, int64_t look_by_ms,
 			struct err *err)
 {
@@ -184,7 +183,9 @@ int release_wait_closed(const struct host *host, const char *id, int64_t deadlin
 	}
 }
 
-/* Gives the driver time to remove a closed device: driver_cleanup after the begin of the release. Holds no lock. */
+/*
+ * Lets the driver remove the device. Holds no lock. Returns as release_wait_closed(); -EAGAIN: also at `deadline_ms`.
+ */
 static int let_driver_remove(const struct host *host, const struct policy *policy, const struct lease *lease,
 			     int64_t deadline_ms, int64_t look_by_ms, struct err *err)
 {

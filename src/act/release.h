@@ -19,15 +19,15 @@
 #include "state/store.h"
 
 /*
- * Does the release of this lease remove the device? False if another manager owns the device (lease.h), or if the
- * device is older than the lease.
+ * Does the release of this lease remove the device? False for a reservation, for a device that another manager owns
+ * (mdevctl or Nova), and for a device older than the lease.
  */
 bool release_removes(const struct store *store, const struct lease *lease);
 
 /*
  * Marks `releasing` all leases that a domain had at `asked_ms` (CLOCK_MONOTONIC), and drops its reservations. Skips
  * younger leases, which belong to a later start. Waits at most `wait_ms` for the store's lock. *marked: the leases to
- * release; the caller frees the list, even after an error.
+ * release, even after an error with another lease; the caller frees the list.
  */
 int release_mark(struct store *store, const char *domain, int64_t asked_ms, int wait_ms, struct leases *marked,
 		 struct err *err);
@@ -37,9 +37,10 @@ int release_mark(struct store *store, const char *domain, int64_t asked_ms, int 
  * until `look_by_ms`. Drops the lease only if the result is 0:
  *   0: released, by this or another process
  *   RELEASE_TAKEN: the domain has taken over the lease
- *   -EBUSY: a process has the device open
- *   -EAGAIN: lock or driver took too long, or unknown whether the device is open
- *   other: the kernel's error
+ *   -EBUSY: a process has the device open, or the driver keeps the device
+ *   -EAGAIN: a lock or the driver took too long, the lease is kept for its arriving domain or has changed, or unknown
+ *   whether the device is open
+ *   other: an error of the driver or the state
  */
 enum { RELEASE_TAKEN = 2 };
 int release_finish(struct store *store, const struct policy *policy, const char *id, int64_t deadline_ms,
@@ -66,7 +67,14 @@ enum release_part {
 	RELEASE_LONE_DEFINITION, /* the parent's definition without a device; -EAGAIN: the device may exist */
 };
 
-/* Removes a part of an orphan by `deadline_ms`, under the vGPU's work lock. -EBUSY: the vGPU is leased or open. */
+/*
+ * Removes a part of an orphan by `deadline_ms`, under the vGPU's work lock. Returns:
+ *   0: removed
+ *   -EBUSY: the vGPU is leased or open
+ *   -EAGAIN: another process works on the vGPU, or unknown whether it is open
+ *   -ETIMEDOUT: the store's lock is held, or the removal hangs
+ *   other: an error of the driver, mdevctl's files or the state
+ */
 int release_orphan(struct store *store, const struct policy *policy, const struct vgpu_ref *vgpu,
 		   enum release_part part, int64_t deadline_ms, struct err *err);
 
@@ -74,9 +82,10 @@ int release_orphan(struct store *store, const struct policy *policy, const struc
 int64_t release_by(const struct policy *policy);
 
 /*
- * Waits until no process has the device open. Returns 0, or:
- *   -EBUSY: open at `deadline_ms`; the cause in the text names the process
- *   -EAGAIN: at `look_by_ms`, unknown whether the device is open
+ * Waits until no process has the device open. Returns:
+ *   0: closed
+ *   -EBUSY: open at `deadline_ms`, or at the last complete search; the cause in the text names the process
+ *   -EAGAIN: no search was complete, so unknown whether the device is open
  */
 int release_wait_closed(const struct host *host, const char *id, int64_t deadline_ms, int64_t look_by_ms,
 			struct err *err);
@@ -84,13 +93,15 @@ int release_wait_closed(const struct host *host, const char *id, int64_t deadlin
 /*
  * Takes one lease from its domain and releases it by `deadline_ms`. Returns:
  *   1: released
- *   0: the lease has changed, so that it is not this one that is released
- *   negative: as release_finish(); the lease can already be `releasing`
+ *   0: the lease has changed or is gone, and is not released
+ *   -ETIMEDOUT: the store's lock is held
+ *   other negative: as release_finish(); the lease can already be `releasing`
  */
 int release_now(struct store *store, const struct policy *policy, const struct lease *lease, int64_t deadline_ms,
 		struct err *err);
 
 /*
- * Marks a lease `releasing`, or drops a reservation, under the store's lock. Returns 1, or 0 if the lease has changed.
+ * Marks a lease `releasing`, or drops a reservation, under the store's lock. Returns 1: done; 0: the lease has changed
+ * or is gone; -ETIMEDOUT: the lock is held at `deadline_ms`; other: an error of the state.
  */
 int release_claim(struct store *store, const struct lease *lease, int64_t deadline_ms, struct err *err);

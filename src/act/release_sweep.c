@@ -106,7 +106,7 @@ static int take_turn(const struct sweep *sweep, size_t i, int64_t deadline_ms, i
 	return r;
 }
 
-/* Tries each waiting release once. Returns the number of releases that still wait. */
+/* Tries each waiting release once. Returns the number of releases that still wait; 0 also at the deadline. */
 static size_t take_turns(const struct sweep *sweep, int *results, int64_t deadline_ms)
 {
 	size_t n = sweep->leases.n, waiting = 0;

@@ -86,7 +86,7 @@ static void predict(struct rewrite *r, struct world *world)
 	}
 }
 
-/* which[i]: the index of VF i in the document's request. The migration facts of a VF stay unchanged. */
+/* Replaces VFs as planned, and keeps their facts. which[i]: the index of VF i in the document's request. */
 static int change_vfs(struct rewrite *r, const struct preview *preview, const size_t *which, struct err *err)
 {
 	const struct plan *plan = &preview->plan;

@@ -42,9 +42,9 @@ struct rewrite {
 };
 
 /*
- * Fills in the results. Without a valid `config` (NULL: none), or if the host cannot be read, the definition keeps its
- * migration facts. Without a valid `config`, it also keeps its VFs; if the host cannot be read, a VF in the metadata is
- * an error. -ENOSPC: a VF must be replaced, and no other is free.
+ * Fills in the results. Without a valid `config` (NULL: none), the definition keeps its VFs and migration facts. If the
+ * host cannot be read, it keeps its migration facts, and a VF in the metadata is an error. -ENOSPC: the VFs cannot be
+ * planned.
  */
 int rewrite_definition(struct rewrite *rewrite, const struct config *config, struct err *err);
 
