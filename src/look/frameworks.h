@@ -24,20 +24,23 @@ struct framework_ops {
 	/* Implements kernel_available(); `card` is the pGPU. */
 	int (*available)(const struct host *host, const struct vgpu_ref *vgpu, const char *card, struct err *err);
 
-	/* The remaining members are NULL for plain VFs, which always exist. */
+	/*
+	 * The remaining members are NULL for plain VFs, which always exist. creation(): what to write; -EINVAL: a bad
+	 * name.
+	 */
 	int (*creation)(struct kernel_write *write, const struct vgpu_ref *vgpu, struct err *err);
 
 	/*
-	 * Does the vGPU exist? Returns:
+	 * Does the vGPU exist? *missing must be NULL. Returns:
 	 *   1: yes, with this type
 	 *   0: yes, but it is incomplete; *missing says what has not appeared
 	 *   -ENOENT: no; *missing says what has not appeared
-	 *   other: an error; -ETIMEDOUT sets *missing: the driver does not answer
+	 *   -ETIMEDOUT: the driver does not answer; *missing says so
+	 *   other: the vGPU cannot be read; only now `err` is set
 	 */
 	int (*look)(const struct host *host, const struct vgpu_ref *vgpu, char type[TYPE_SIZE], const char **missing,
 		    struct err *err);
 
-	/* To remove a vGPU, write `value` to `file` in the vGPU's directory. */
 	struct {
 		const char *file, *value;
 	} removal;

@@ -16,10 +16,10 @@
 #include "domain/domxml.h"
 #include "state/store.h"
 
-/* False: the pool cannot have VFs. True: it may have VFs. */
+/* May the pool have VFs? */
 bool hostdev_filter_possible(const struct config *config);
 
-/* Is this PCI hostdev of the request ours? hostdev_filter_keep() explains the other arguments. */
+/* Would hostdev_filter_keep() keep this PCI hostdev of the request? */
 bool hostdev_is_ours(const struct request *request, const struct vgpu_request *req, const struct host *host,
 		     const struct config *config, const struct leases *leases);
 
@@ -27,9 +27,9 @@ bool hostdev_is_ours(const struct request *request, const struct vgpu_request *r
 bool hostdev_filter_leased(const struct host *host, const char *domain);
 
 /*
- * Drops the PCI hostdevs that are not ours from the document's request, and decides which UUIDs are placeholders. A
- * device that `leases` (may be NULL) has for the domain is ours, even if the configuration has changed. If `config` is
- * NULL, a hostdev that the metadata names is ours, except a plain VF of `host` (which may then be NULL).
+ * Drops the PCI hostdevs that are not ours from the document's request, and decides which UUIDs are placeholders (not
+ * if `host` is NULL). A device that `leases` (may be NULL) has for the domain is ours, even if the configuration has
+ * changed. If `config` is NULL, a hostdev that the metadata names is ours, except a plain VF of `host`.
  */
 void hostdev_filter_keep(struct domxml *doc, const struct host *host, const struct config *config,
 			 const struct leases *leases);
@@ -38,7 +38,7 @@ void hostdev_filter_keep(struct domxml *doc, const struct host *host, const stru
  * Calls hostdev_filter_keep() for a document that was parsed with all PCI hostdevs. Returns:
  *   1: the domain has vGPUs
  *   0: the domain has no vGPUs
- *   -E2BIG: see domxml_too_large()
+ *   -E2BIG: the document is larger than DOMXML_MAX, and has a vGPU
  *   -EPERM: the domain `starts` with a whole pGPU whose vGPUs running domains use. libvirt would wait for these domains
  *   forever to unbind the pGPU's driver.
  */

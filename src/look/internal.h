@@ -64,14 +64,15 @@ unsigned inv_routing_id(const char *address);
 bool inv_read_virtfn(char out[PCI_SIZE], int card, size_t n);
 
 /*
- * framework_vf.c: reads the VF's IOMMU group, and finds a device in the group whose driver keeps guests out. True: the
- * VF is alone in the group. Source: vfio_dev_viable in drivers/vfio/vfio.c (kernel 5.18 and earlier).
+ * framework_vf.c: reads the VF's IOMMU group, and finds a device in the group whose driver keeps guests out. True: no
+ * other device is in the group, or the VF has no group. Source: vfio_dev_viable in drivers/vfio/vfio.c (kernel 5.18 and
+ * earlier).
  */
 bool inv_read_iommu_group(struct inv_parent *parent, int vf, const char *card);
 
 /*
  * Adds the cards with typed or plain VFs, and the VFs. If query.types is NULL, also adds all PCI devices except VFs to
- * inv->pci, and adds GPUs without vGPUs to inv->pgpus as not ready.
+ * inv->pci, and adds GPUs without vGPUs to inv->pgpus as not ready. Negative: the devices cannot be listed.
  */
 int inv_read_pci(struct inv_reader *reader, struct err *err);
 
@@ -88,7 +89,9 @@ bool inv_has_other_kind(int bus, const char *parent);
 /* inventory_types.c: parses the description of an mdev type. */
 void inv_parse_description(struct inv_type *type, char *text);
 
-/* Reads how many more vGPUs of the type the parent in `dir` can create. Negative: see inv_describe(). */
+/*
+ * How many more vGPUs of the type the parent in `dir` can create. -EINVAL: not a number; other: the errno of the read.
+ */
 int inv_read_available(const char *card, int dir, const char *type);
 
 /* Calls inv_read_available(), and marks the pGPU silent if its driver does not answer. */

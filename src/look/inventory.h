@@ -177,10 +177,11 @@ struct inv_query {
 	const void *arg;
 };
 
-/* The empty list, for `types`. */
 extern const char *const inv_no_types[1];
 
-/* Reads the host. A card that gives errors is listed as not ready. Fails only if devices cannot be listed. */
+/*
+ * Reads the host. A card with errors is listed as not ready. Fails if devices cannot be listed, or its child is killed.
+ */
 int inventory_read(struct inventory *inv, const struct host *host, const struct inv_query *query, struct err *err);
 void inventory_free(struct inventory *inv);
 
@@ -196,12 +197,12 @@ void inventory_group_cards(const struct host *host, const char *vf, char (**card
  * Reads the card of the VF at this address. Returns:
  *   VF_PRESENT: the VF exists
  *   VF_ABSENT: no device has the address, but the card could have a VF there (by its sriov_* attributes)
- *   VF_NONE: there is no such card
+ *   VF_NONE: another device has the address, or no card can have a VF there
  */
 enum vf_is { VF_NONE, VF_PRESENT, VF_ABSENT };
 enum vf_is inventory_vf_card(const struct host *host, const char *address, struct inv_pgpu *card);
 
-/* Lists the UUIDs of all mdevs without asking a driver. The caller frees the list. */
+/* Appends the UUIDs of all mdevs to *out, which the caller frees, without asking a driver. */
 int inventory_mdevs(const struct host *host, char (**out)[ID_SIZE], size_t *n, struct err *err);
 
 /*
@@ -250,7 +251,7 @@ const struct inv_device *inventory_next_on(const struct inventory *inv, const st
 
 /*
  * Does the vGPU exist? Asks the kernel about a vGPU outside the inventory, and about every plain VF, because VFs
- * outside the pool can be leased. PRESENCE_UNKNOWN: the framework was not read, or the driver does not answer.
+ * outside the pool can be leased. PRESENCE_UNKNOWN: the framework was not read, or the kernel cannot be asked.
  */
 enum presence inventory_presence(const struct inventory *inv, const struct host *host, const struct vgpu_ref *vgpu);
 
@@ -277,7 +278,7 @@ const char *inventory_offered(const struct inv_pgpu *card);
 enum { VGPU_PATH_SIZE = ID_SIZE + 72 };
 int inventory_path(char path[VGPU_PATH_SIZE], const char *id, const char *behind, struct err *err);
 
-/* Opens the directory of an mdev (by its UUID) or of a PCI device (by its address). */
+/* Opens the directory of an mdev (by its UUID) or of a PCI device (by its address). -ENOENT: no such device. */
 int inventory_open(const struct host *host, const char *id);
 
 /*

@@ -60,8 +60,8 @@ bool libvirt_files_runs(const struct libvirt_files *disk, const char *domain_uui
 
 /*
  * Reads the text of a definition; the caller frees it. Follows links, as libvirt does, because hosts can share
- * definitions on common storage. -ENOENT: missing or not a regular file; -ETIMEDOUT: the storage of a link does not
- * answer.
+ * definitions on common storage. -ENOENT: missing or not a regular file; -EFBIG: larger than 64 MiB; -ETIMEDOUT: the
+ * storage of a link does not answer; other: the errno of the read.
  */
 int libvirt_files_slurp(int dir, const char *name, char **text, size_t *len);
 

@@ -37,5 +37,5 @@ void types_remember(const struct store *store, const struct inventory *inv);
  */
 void cards_remember(const struct store *store, const struct config *config);
 
-/* Records the device that has this address now, in place of the recorded device. */
+/* Records the device that has this address now, if any, in place of the recorded device. */
 int card_confirm(const struct store *store, const char *address, struct err *err);

@@ -23,7 +23,7 @@ struct definition {
  * address can have changed, and then a definition that starts at boot. Returns:
  *   1: found
  *   0: no definition
- *   negative: unreadable or not valid JSON; the error names the file
+ *   negative: one of its definitions is unreadable or invalid; the error names the file
  */
 int mdevctl_definition(struct definition *out, const struct host *host, const char *uuid, struct err *err);
 
@@ -33,7 +33,9 @@ struct mdev_attr {
 	char value[1024];
 };
 
-/* Lists a definition's attributes, in file order. The caller frees the list. -EINVAL: not paths and strings. */
+/*
+ * Lists a definition's attributes, in file order; the caller frees the list. -EINVAL: one is not a path and a string.
+ */
 int mdevctl_attrs(struct mdev_attr **out, size_t *n, const struct host *host, const struct definition *of,
 		  struct err *err);
 

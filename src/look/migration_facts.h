@@ -15,7 +15,7 @@
 /* Reads the facts of an existing vGPU. False, and all facts are "": the vGPU does not exist or has no type yet. */
 bool migration_facts_device(struct migration_facts *facts, const struct inventory *inv, const char *id);
 
-/* Sets the facts of a vGPU of this type on `card`. NULL: the vGPU's parent is not registered any more. */
+/* Sets the facts of a vGPU of this type. `card`: its pGPU; NULL: the vGPU's parent is not registered any more. */
 void migration_facts_type(struct migration_facts *facts, const struct inventory *inv, const struct inv_pgpu *card,
 			  const char *type);
 
@@ -24,8 +24,8 @@ char *migration_facts_element(const struct domxml *doc, const struct inventory *
 
 /*
  * Predicts the facts that `rewrite` can write into a definition: those that all possible cards have in common. A type
- * in the metadata overrides the predicted type. False, and all facts are "": no card of the pool can provide the vGPU.
- * `world` needs a configuration and all types.
+ * in the metadata overrides the predicted type. False, and all facts are "": the type is unknown, or no card of the
+ * pool can provide the vGPU. `world` needs a configuration and all types.
  */
 bool migration_facts_predict(struct migration_facts *facts, struct world *world, const struct vgpu_request *req);
 

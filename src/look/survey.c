@@ -68,7 +68,7 @@ static bool is_changing(const struct lease *lease)
 	return lease->state == LEASE_RELEASING || lease->state == LEASE_CREATING;
 }
 
-/* Has whoever works on the lease taken longer than a creation or release lasts? */
+/* Has the work on the lease taken longer than a creation or release lasts? */
 static bool hangs(const struct world *w, const struct lease *lease)
 {
 	const struct policy *policy = &w->config->policy;

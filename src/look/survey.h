@@ -12,7 +12,10 @@
 #include "look/world.h"
 #include "state/history.h"
 
-/* Resolves the request in `world`. Can be called again for another request. Always call survey_end() afterwards. */
+/*
+ * Resolves the request in `world`. Can be called again for another request. Always call survey_end() afterwards.
+ * -ENOENT: a type is unknown; -EPERM: a vGPU must not change its framework; other: an error of reading the host.
+ */
 int survey_start(struct world *world, struct err *err);
 void survey_end(struct world *world);
 

@@ -42,7 +42,7 @@ const char *typelist_number(const char *type);
 /* Adds the listed types. Modifies the text; skips lines that are not "NUMBER : NAME". */
 void typelist_parse(struct typelist *list, char *text);
 
-/* Adds a type, or renames it. */
+/* Adds a type, or renames it. Ignores types beyond TYPELIST_MAX. */
 void typelist_add(struct typelist *list, const char *type, const char *name);
 const struct typelist_item *typelist_find(const struct typelist *list, const char *type);
 void typelist_free(struct typelist *list);

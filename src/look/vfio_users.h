@@ -28,12 +28,11 @@ void vfio_users_free(struct vfio_users *users);
 bool vfio_users_unread(const struct vfio_users *users, char text[REASON_SIZE]);
 
 /*
- * Does a process have the vGPU `id` (a UUID or a VF's address) open? The caller decides what an error means.
- * Returns:
+ * Does a process have the vGPU `id` (a UUID or a VF's address) open? The caller decides what an error means. Returns:
  *   1: yes; the process is in *pid (may be NULL)
  *   0: no, or the device is gone
  *   -ETIMEDOUT: the scan did not finish
- *   other negative errno: a QEMU or the device's own attributes could not be read
+ *   other: /proc, a QEMU or the device's own attributes could not be read, or `id` is invalid (-EINVAL)
  */
 int vfio_users_open(const struct vfio_users *users, const struct host *host, const char *id, pid_t *pid,
 		    struct err *err);
