@@ -19,7 +19,7 @@ struct affinity {
 	char type[TYPE_SIZE];
 	char parent[PARENT_SIZE];
 	bool made_this_boot; /* we created the device in this boot, and it has not been removed yet */
-	bool for_guest;      /* the device was made for a guest, by us or by others (affinity_is_new()) */
+	bool for_guest;      /* the device was made for a guest, by us or by another program */
 };
 
 /* 1: *out is the record; 0: there is no valid record. */
@@ -28,9 +28,10 @@ int affinity_get(const struct store *store, const char *id, struct affinity *out
 /* Lists each parent that has had a vGPU of the type, and returns their number. The caller frees *out. */
 size_t affinity_parents(const struct host *host, const char *type, char (**out)[PARENT_SIZE]);
 
+/* Records the lease's type, parent and origin under its ID. Ignores errors. */
 void affinity_put(const struct store *store, const struct lease *lease, bool for_guest);
 
-/* Records that the device is gone. A new device with its ID then counts as made by others, and not for a guest. */
+/* Records that the device is gone. A new device with its ID then counts as made by another program, for no guest. */
 void affinity_gone(const struct store *store, const char *id);
 
 /* True if the device was made for a guest. Other devices were created in advance and are kept even if unused. */
@@ -42,15 +43,15 @@ struct seen {
 };
 
 /*
- * Returns when (CLOCK_MONOTONIC ms) the device became idle: at its last sign of use, or else at the first look that saw
- * it free. If neither is recorded, this is the first look. `note`: record the result.
+ * Returns when (CLOCK_MONOTONIC ms) the device became idle: at its last recorded use or its later creation, otherwise
+ * at the first recorded look that saw it free, otherwise now. `note`: record the result.
  */
 int64_t seen_since(const struct store *store, const char *id, const struct seen *device, bool note);
 
 /* Records that the device is in use now: it is open, or its lease has just ended (lease_drop() calls this). */
 void seen_used(const struct store *store, const char *id);
 
-/* Forgets the device's idle time: it starts anew at the next look that sees the device free. */
+/* Forgets the device's idle time, which starts again at the next look that sees the device free. */
 void seen_forget(const struct store *store, const char *id);
 
 /* A type that failed on a pGPU. For a while, every run tries this pGPU last for the type. */
@@ -68,23 +69,23 @@ size_t failure_list(const struct store *store, struct failure **out);
 
 /*
  * Cards whose drivers do not answer reads. silent_recall() reads what other processes have recorded; silent_note()
- * records the cards that this process has found. The store calls both when it is opened, locked, unlocked and closed,
- * so each later process knows the card, and does not read it. Without the store's lock two writers can lose a
- * record, which costs one more read.
+ * records the cards that this process has found. The store recalls when it is opened or locked, and notes when it is
+ * unlocked or closed, so each later process knows the card, and does not read it. Without the store's lock two writers
+ * can lose a record, which costs one more read.
  */
 void silent_recall(const struct store *store);
 void silent_note(const struct store *store);
 
 /*
- * Removes the seen/ records of devices that no longer exist (`exists`), and the affinity/ records older than `days`
- * days whose ID nothing on this host names (`named`).
+ * Removes the seen/ records of devices that no longer exist (`exists`), the affinity/ records older than `days` days
+ * whose ID nothing on this host names (`named`), and what killed writers left.
  */
 void history_tidy(const struct store *store, bool (*exists)(const void *arg, const char *id),
 		  bool (*named)(const void *arg, const char *id), const void *arg, int days);
 
 /*
  * The calls of the hook and their durations since the last boot, for metrics, are a struct counts in
- * run/vgpu-lease/counts-3; a later version with another struct uses a file of its own.
+ * run/vgpu-lease/counts-3. A later version with another struct uses another file.
  *
  * Hooks add to the file concurrently and without a lock, because every number is atomic in shared memory. All space is
  * allocated before the file is mapped, so a full /run fails the allocation and not a later access. The numbers are

@@ -292,7 +292,6 @@ void store_unlock(struct store *store)
 	store->lock = -1;
 }
 
-/* The name of the lock file of `pgpu` (NULL: of the store). */
 static const char *lock_name(char name[LOCK_NAME_SIZE], const char *pgpu)
 {
 	snprintf(name, LOCK_NAME_SIZE, "%s%s%slock", pgpu ? "pgpu/" : "", pgpu ? pgpu : "", pgpu ? "." : "");

@@ -8,7 +8,7 @@
  * (fcntl(2)). A pGPU's lock is held while one of its vGPUs is created. No process holds the locks of two pGPUs, or
  * waits for one while it holds the store's. The kernel drops the locks however their holder dies.
  *
- * Each directory must belong to root, and only root may write to it; any other is rejected.
+ * A writer rejects a directory that does not belong to root, or to which others may write.
  */
 #pragma once
 
@@ -42,13 +42,16 @@ struct store {
 #define STORE_NONE ((struct store){ .run = -1, .leases = -1, .seen = -1, .affinity = -1, .lock = -1 })
 
 /*
- * Opens the store. With `make`, creates missing directories; without `make`, a missing store is empty, and only
- * the records of silent drivers are written (state/history.h). The error names the directory and what is wrong with it.
+ * Opens the store. With `make`, creates missing directories, and rejects those that store_trusts() does not accept
+ * (-EPERM). Without `make`, a missing store is empty, and only the records of silent drivers are written
+ * (state/history.h). The error names the directory and what is wrong with it.
  */
 int store_open(struct store *store, const struct host *host, bool make, struct err *err);
 void store_close(struct store *store);
 
-/* Opens var/lib/vgpu-lease/NAME, whose records outlive a reboot; creates it if it is missing. */
+/*
+ * Opens var/lib/vgpu-lease/NAME, whose records outlive a reboot; creates it if it is missing. Returns its descriptor.
+ */
 int store_open_lib(const struct host *host, const char *name);
 
 /* Sets the error with which store_open() rejects this directory of the state. */
@@ -61,12 +64,12 @@ struct store_space {
 	unsigned long long bytes, files;
 };
 
-/* Does store_open() accept this directory of the state? */
+/* Does store_open() with `make` accept this directory of the state? */
 bool store_trusts(const struct host *host, const struct stat *directory);
 
 /*
- * These functions check, but create and write nothing. store_would_open() gives the error that store_open() with `make`
- * or store_lock() would give, other than a time-out.
+ * store_space() and the functions store_would_...() write nothing. store_would_open() gives the error that store_open()
+ * with `make` or store_lock() would give, other than a time-out.
  */
 void store_space(int root, const char *path, struct store_space *space);
 int store_would_open(const struct host *host, struct err *err);
@@ -83,8 +86,8 @@ int store_would_lock_pgpu(const struct host *host, const char *pgpu, struct err 
 void store_note_call(const char *root);
 
 /*
- * Takes the store's lock, waiting at most `wait_ms`. The -ETIMEDOUT error names the process that took the lock. If
- * that process is gone, the error says that a child of it, blocked in the kernel, holds the lock.
+ * Takes the store's lock, waiting at most `wait_ms`. -ETIMEDOUT: held; the error names the process that took the lock.
+ * If that process is gone, the error says that a child of it, blocked in the kernel, holds the lock.
  */
 int store_lock(struct store *store, int wait_ms, struct err *err);
 void store_unlock(struct store *store);
@@ -120,8 +123,8 @@ int store_lock_hung(const struct store *store, const char *pgpu, int64_t longest
 /*
  * Takes the work lock of a vGPU and returns its descriptor. A process that creates, takes over or removes the vGPU
  * acquires the lock before the lease shows it, and holds it until the lease records the outcome; a child that writes to
- * the driver keeps a copy. Needs the store's lock, but no space in /run. -EBUSY: it is held. Closing all copies of the
- * descriptor, or store_unlock_vgpu() on one of them, ends the lock.
+ * the driver keeps a copy. Needs the store's lock, but no space in /run. -EBUSY: another process holds the lock.
+ * Closing all copies of the descriptor, or store_unlock_vgpu() on one of them, ends the lock.
  */
 int store_lock_vgpu(const struct store *store, const char *id, struct err *err);
 void store_unlock_vgpu(const char *id, int lock);
@@ -141,8 +144,9 @@ int store_check_vgpu(const struct store *store, const char *id, struct err *err)
 int store_lock_handler(const struct store *store, int held, int wait_ms, struct err *err);
 
 /*
- * Reads all leases. Skips and counts garbage. If the caller holds the store's lock, also sets garbage aside and removes
- * the temporary files of killed writers.
+ * Reads all leases of this boot. Skips and counts garbage. If the caller holds the store's lock, also sets garbage
+ * aside, and removes leases of another boot and what killed writers left. Negative: a lease cannot be read;
+ * -EPROTONOSUPPORT: a later version wrote it.
  */
 int lease_list(const struct store *store, struct leases *out, struct err *err);
 
@@ -152,7 +156,7 @@ int lease_list_locked(struct store *store, int wait_ms, struct leases *out, stru
 /* True if this host has a lease file, even an invalid one. Opens no lease file and takes no lock. */
 bool lease_any(const struct host *host);
 
-/* Reads one lease. 1: found; 0: none, or garbage, which is set aside if the caller holds the store's lock. */
+/* Reads one lease, as lease_list(). 1: found; 0: no lease of this boot. lease_get_locked() takes the store's lock. */
 int lease_get(const struct store *store, const char *id, struct lease *out, struct err *err);
 int lease_get_locked(struct store *store, int wait_ms, const char *id, struct lease *out, struct err *err);
 
@@ -165,5 +169,5 @@ int lease_would_put(const struct store *store, const char *id, struct store_spac
 /* Is a process creating, taking over or removing the lease's vGPU? */
 bool lease_at_work(const struct store *store, const struct lease *lease);
 
-/* Removes the lease. A missing lease is not an error, so a release can be repeated. Needs the store's lock. */
+/* Removes the lease, and records its end (seen_used()). Succeeds without a lease. Needs the store's lock. */
 int lease_drop(const struct store *store, const char *id, struct err *err);
