@@ -61,7 +61,6 @@ void sys_sleep_ms(int ms)
 		;
 }
 
-/* Fields of /proc/PID/stat; all are 0 if the process does not exist. */
 struct process {
 	char state;
 	unsigned int flags;

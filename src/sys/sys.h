@@ -55,7 +55,9 @@ int sys_dir(int dir, const char *path);
  * missing directory: ENOENT.
  */
 DIR *sys_list(int dir, const char *path);
-/* Returns the next entry other than . and .., in no order. At the end, or if `d` is NULL, returns NULL with errno 0. */
+/*
+ * Returns the next entry other than . and .., in no order. NULL with errno 0: the end, or `d` is NULL; else an error.
+ */
 const struct dirent *sys_next(DIR *d);
 /* Returns the descriptor of `d`; do not close it. */
 int sys_list_fd(DIR *d);
@@ -68,7 +70,10 @@ int sys_own_dir(int dir, const char *path);
 
 bool sys_exists(int dir, const char *path);
 
-/* Copies the last component of a symbolic link's target to buf[size]; after a failure buf is "". */
+/*
+ * Copies the last component of a symbolic link's target to buf[size]; after a failure buf is "". -ENAMETOOLONG: too
+ * small.
+ */
 int sys_link(int dir, const char *path, char *buf, size_t size);
 
 /*
@@ -76,7 +81,7 @@ int sys_link(int dir, const char *path, char *buf, size_t size);
  * the length, or:
  *   -EFBIG: the file does not fit
  *   -EINVAL: the file holds a NUL byte
- *   another negative errno, of open or read
+ *   other: the errno of open or read; -ELOOP: a symbolic link
  */
 ssize_t sys_read(int dir, const char *path, char *buf, size_t size);
 
@@ -88,7 +93,7 @@ int sys_probe(int dir, const char *path);
 
 /*
  * Writes `len` bytes to an existing file in one write(2), as sysfs requires, and does not truncate the file. The errno
- * of a failed write is the kernel driver's.
+ * of a failed write is the kernel driver's; -EIO also means a short write.
  */
 int sys_poke(int dir, const char *path, const char *data, size_t len);
 
@@ -107,7 +112,8 @@ int sys_publish(int dir, const char *name, const char *data, size_t len);
 /*
  * Overwrites a small text file in place, when there is no space for another file. The single write to a single page
  * cannot be interrupted by a kill. Newlines replace the rest of a longer old text, and sys_read() cuts them. A reader
- * without the lock can see a mixture. -ENOSPC: the old or new text is larger than SYS_OVERWRITE_MAX.
+ * that does not hold the writers' lock can see a mixture. -ENOSPC: no space, or the old or new text is larger than
+ * SYS_OVERWRITE_MAX.
  */
 enum { SYS_OVERWRITE_MAX = 4096 };
 int sys_overwrite(int dir, const char *name, const char *data, size_t len);
@@ -127,6 +133,7 @@ int64_t sys_age_ms(const struct timespec *wall);
 /* Milliseconds until a deadline on the clock of sys_now_ms(); 0 if it has passed. */
 int sys_left_ms(int64_t deadline_ms);
 
+/* The ID of this boot; zeros if it cannot be read. */
 void sys_boot_id(char out[UUID_SIZE]);
 void sys_sleep_ms(int ms);
 
@@ -141,10 +148,12 @@ static inline int sys_pause_ms(int64_t since_ms)
 	return ms < 2 ? 2 : ms > 50 ? 50 : (int)ms;
 }
 
-/* When the process started, in clock ticks since boot (field 22 of /proc/PID/stat); 0 if it does not exist. */
+/*
+ * When the process started, in clock ticks since boot (field 22 of /proc/PID/stat); 0: no such process, or not known.
+ */
 uint64_t sys_process_start(pid_t pid);
 
-/* True while the process with this PID and start time exists. A killed process exists until its system call returns. */
+/* True while a process, not a zombie, has this PID and start time. A killed one lives until its system call returns. */
 bool sys_process_lives(pid_t pid, uint64_t start);
 
 /*

@@ -129,9 +129,7 @@ static bool abandon_if_late(struct job *job, pid_t pid)
 	return true;
 }
 
-/*
- * Returns 1 if the child has ended, 0 if it was abandoned. Ended includes a failing waitpid(): SIGCHLD may be ignored.
- */
+/* Returns 1: the child has ended (or SIGCHLD is ignored, so that waitpid() fails); 0: it was abandoned. */
 static int wait_for(struct job *job, pid_t pid)
 {
 	autoclose int fd = (int)syscall(SYS_pidfd_open, pid, 0); /* since Linux 5.3 */

@@ -35,17 +35,21 @@ typedef int timed_child_work(void *arg, struct err *err);
  * Runs work that writes, with `wait_ms` for all of it. If the work begins with a read and `read_ms` is not 0, that read
  * has `read_ms` of its own. The child keeps only the descriptors `root` and `locks` (-1: none). The caller can close
  * its locks at once, because the child has its own copies. Returns the result of `work`, or:
- *   -ETIMEDOUT: the write continues in the child
+ *   -ETIMEDOUT: a call hangs in the child, which makes no other call; a write may still succeed
  *   -EHOSTDOWN: the first read was not answered in time, and nothing is written
  *   -EINTR: the child was killed, and its write has ended; the caller must check the outcome
+ *   other: fork failed
  */
 int timed_child_run(timed_child_work *work, void *arg, int root, const int locks[2], int wait_ms, int read_ms,
 		    struct err *err);
 
 /*
  * Runs work that reads, with `wait_ms` for each read, and twice that for successive reads of one device. The child
- * keeps only the descriptor `root`. It allocates from `arena`; NULL: from its own memory, which is lost. -ETIMEDOUT: a
- * read hangs, and the work is incomplete. `work` must not call this function.
+ * keeps only the descriptor `root`. It allocates from `arena`; NULL: from its own memory, which is lost. `work` must
+ * not call this function. Returns the result of `work`, or:
+ *   -ETIMEDOUT: a read hangs, and the work is incomplete
+ *   -EINTR: the child was killed
+ *   other: fork failed
  */
 int timed_child_look(timed_child_work *work, void *arg, struct arena *arena, int root, int wait_ms, struct err *err);
 
@@ -53,8 +57,9 @@ int timed_child_look(timed_child_work *work, void *arg, struct arena *arena, int
 bool timed_child_is_this(void);
 
 /*
- * sys_read() of an attribute of the device `who`; `buf` NULL and `size` 0: sys_probe(). -ETIMEDOUT: the driver does not
- * answer, or an earlier read of `who` still hangs.
+ * sys_read() of an attribute of the device `who`; `buf` NULL and `size` 0: sys_probe(). Returns as sys_read(), or:
+ *   -ETIMEDOUT: the driver does not answer, or an earlier read of `who` still hangs
+ *   -EINTR: the child that reads was killed
  */
 ssize_t timed_child_read(const char *who, int dir, const char *path, char *buf, size_t size);
 
