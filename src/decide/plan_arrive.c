@@ -3,9 +3,10 @@
  * Plans an arriving domain (migration or restore): do its vGPUs fit this host, and which UUIDs do they get?
  *
  * If a device with the vGPU's UUID exists, is free and fits, the domain gets it, because Nova creates this device in
- * advance. Otherwise it gets another free device (with `reuse`), or a new device: with the vGPU's UUID or, if that
- * device is leased, open or of another type, with a new UUID. With migrate_uuid = keep, it is refused then. A
- * placeholder always gets a new device with a new UUID.
+ * advance. If the device is leased, open or of another type, the domain gets a new device with a new UUID or, without
+ * capacity, another free device (with `reuse`); with migrate_uuid = keep, it is refused. If no such device exists, the
+ * domain gets another free device (with `reuse`), or a new device with the vGPU's UUID. A placeholder always gets a new
+ * device with a new UUID.
  *
  * A vGPU's state can move only between vGPUs of one type and drivers of one version. If these differ, QEMU fails late,
  * with a vague error (Red Hat: "vGPU live migration fails if the vGPU driver version differs"). A fact that the source
@@ -106,6 +107,16 @@ static bool adopt_free(const struct planner *p)
 	return false;
 }
 
+/* Adopts a free device after plan_creation() has refused, and drops the verdicts of that refusal. */
+static bool adopt_instead(struct planner *p, size_t nverdicts)
+{
+	if (p->plan->no_quota || !adopt_free(p))
+		return false;
+	p->plan->kind = PLAN_STEPS;
+	p->plan->nverdicts = nverdicts;
+	return true;
+}
+
 /*
  * Does the existing device with the arriving vGPU's ID have the right type? The metadata and the source decide, not the
  * pool's only type, because the operator may have created the device.
@@ -157,8 +168,9 @@ bool plan_arrival(struct planner *p)
 	const struct inv_device *device = inventory_device(&world->inv, id);
 	const struct inv_parent *parent = inventory_parent(&world->inv, id);
 	bool vf = resolved->req->kind == REQUEST_PCI;
-	bool others = lease && strcmp(lease->domain, world->request->uuid) != 0;
+	bool others = lease && strcmp(lease->domain, world->request->uuid) != 0, taken = device || others;
 	bool pooled = parent && pool_has_parent(parent);
+	size_t nverdicts = p->plan->nverdicts;
 	/* Nova assigns VFs by address. */
 	bool keep = world->config->policy.migrate_keep || (vf && pooled && world->request->nova);
 
@@ -175,13 +187,15 @@ bool plan_arrival(struct planner *p)
 	}
 	if (keep && others && lease->at_work && lease->state == LEASE_RELEASING)
 		return plan_wait_for_kernel(p, lease->vgpu.parent, lease);
-	if (keep && (device || others || (vf && !pooled)))
+	if (keep && (taken || (vf && !pooled)))
 		return refuse_taken(p, device, others ? lease : NULL);
-	if (!keep && adopt_free(p))
+	if (!taken && !keep && adopt_free(p))
 		return true;
 	p->only = vf && keep ? parent : NULL;
 	/* plan_creation() ignores a lease of its ID, so never pass the ID of another domain's lease. */
-	return plan_creation(p, device || others || !*id ? resolved->fresh : id);
+	if (plan_creation(p, taken || !*id ? resolved->fresh : id))
+		return true;
+	return taken && !keep && adopt_instead(p, nverdicts);
 }
 
 bool plan_assignment(struct planner *p)
