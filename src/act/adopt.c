@@ -204,9 +204,7 @@ int gc_adopt(struct gc *c, struct err *err)
 {
 	bool wrote = false;
 
-	for (size_t i = 0; i < c->running.n; i++) {
-		const struct running_domain *domain = &c->running.list[i];
-
+	for (EACH(const struct running_domain *, domain, c->running.list, c->running.n)) {
 		for (size_t j = 0; domain->request && j < domain->request->nvgpus; j++) {
 			int r = judge_attached(c, domain, &domain->request->vgpus[j], err);
 

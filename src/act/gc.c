@@ -143,9 +143,7 @@ static void judge(struct gc *c)
 	c->items = mem_new(c->leases.n + inv->ndevices + c->ndefinitions + 1, sizeof(*c->items));
 	for (size_t i = 0; i < c->leases.n; i++)
 		judge_lease(c, &c->leases.list[i]);
-	for (size_t i = 0; i < inv->ndevices; i++) {
-		const struct inv_device *device = &inv->devices[i];
-
+	for (EACH(const struct inv_device *, device, inv->devices, inv->ndevices)) {
 		if (device->vgpu.framework == FW_VF || lease_find(&c->leases, device->vgpu.id) || is_no_vgpu(c, device))
 			continue;
 		judge_orphan(c, &device->vgpu, device, NULL);
@@ -156,8 +154,7 @@ static void judge(struct gc *c)
 		if (c->items[c->n - 1].outcome == GC_GOES && kernel_exists(c->store->host, &device->vgpu) != 1)
 			c->n--;
 	}
-	for (size_t i = 0; i < c->ndefinitions; i++) {
-		const struct definition *definition = &c->definitions[i];
+	for (EACH(const struct definition *, definition, c->definitions, c->ndefinitions)) {
 		struct vgpu_ref vgpu;
 
 		if (name_defined(&vgpu, inv, definition) && !inventory_device(inv, vgpu.id) &&
@@ -325,9 +322,7 @@ static void remove_orphans(struct gc *c)
 	struct libvirt_files *disk = NULL;
 	struct err unlisted;
 
-	for (size_t i = 0; i < c->n; i++) {
-		struct gc_item *item = &c->items[i];
-
+	for (EACH(struct gc_item *, item, c->items, c->n)) {
 		if (item->outcome != GC_GOES)
 			continue;
 		if (!disk)

@@ -21,8 +21,7 @@
 
 int unleased_pass(const struct lifecycle *lifecycle, const char *why, enum err_about about, struct err *err)
 {
-	for (size_t i = 0; i < lifecycle->request->nvgpus; i++) {
-		const struct vgpu_request *req = &lifecycle->request->vgpus[i];
+	for (EACH(const struct vgpu_request *, req, lifecycle->request->vgpus, lifecycle->request->nvgpus)) {
 		const struct vgpu_ref vgpu = kernel_vgpu(req->id);
 		int r = kernel_exists(lifecycle->host, &vgpu);
 
@@ -96,9 +95,7 @@ int lifecycle_refuse_running(const struct lifecycle *lifecycle, const struct wor
 	if (world->mode != PLAN_MIGRATE && world->mode != PLAN_RESTORE)
 		return 0;
 	/* A starting domain has no status file yet, but has new leases. */
-	for (size_t i = 0; i < world->leases.n; i++) {
-		const struct lease *lease = &world->leases.list[i];
-
+	for (EACH(const struct lease *, lease, world->leases.list, world->leases.n)) {
 		runs |= lease->state == LEASE_ACTIVE && strcmp(lease->domain, domain) == 0 &&
 			sys_now_ms() - lease->since_ms < (int64_t)lifecycle->config->policy.start_grace_s * 1000;
 	}

@@ -184,9 +184,7 @@ int preview_release(FILE *to, const struct store *store, const char *domain, con
 
 	if (lease_list(store, &leases, err) < 0)
 		return -err->code;
-	for (size_t i = 0; i < leases.n; i++) {
-		const struct lease *l = &leases.list[i];
-
+	for (EACH(const struct lease *, l, leases.list, leases.n)) {
 		if (strcmp(l->domain, domain) == 0 && (!id || strcmp(l->vgpu.id, id) == 0))
 			fprintf(to, "%s %s, %s on %s\n", end_of(store, l), l->vgpu.id, l->vgpu.type, l->vgpu.parent);
 	}
@@ -207,9 +205,7 @@ bool plan_not_chosen(const struct plan *plan, const struct world *world, size_t 
 
 	if (step && (step->kind != STEP_CREATE || strcmp(step->vgpu.pgpu, card->address) == 0))
 		return false;
-	for (size_t i = 0; i < plan->nverdicts; i++) {
-		const struct verdict *v = &plan->verdicts[i];
-
+	for (EACH(const struct verdict *, v, plan->verdicts, plan->nverdicts)) {
 		if (v->req != req || v->card != card || v->elsewhere)
 			continue;
 		snprintf(why, PLAN_WHY_SIZE, "%s%s%s", v->reason, *v->fix ? "; " : "", v->fix);

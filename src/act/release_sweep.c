@@ -161,8 +161,7 @@ static void note_failures(const struct store *store, const struct policy *policy
 
 	if (lease_list(store, &leases, &ignored) < 0)
 		return;
-	for (size_t i = 0; i < leases.n; i++) {
-		const struct lease *lease = &leases.list[i];
+	for (EACH(const struct lease *, lease, leases.list, leases.n)) {
 		const struct event_about about = event_of(lease);
 
 		if (strcmp(lease->domain, domain) != 0 || lease->state != LEASE_ACTIVE ||

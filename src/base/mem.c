@@ -2,7 +2,6 @@
 /* Allocates memory, or ends the program. */
 #include "base/mem.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

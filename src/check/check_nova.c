@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Compares mdevctl's definitions, and what nova-compute counts on each pGPU, with the existing vGPUs. */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/auto.h"

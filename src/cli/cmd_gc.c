@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/ident.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/status.h"

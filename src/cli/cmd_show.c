@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* vgpu-lease show DOMAIN: compare libvirt, the leases and the kernel. show_object.c shows a vGPU or a pGPU. */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -8,7 +8,6 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stdio.h>
 
 #include "base/err.h"
 #include "cli/term.h"

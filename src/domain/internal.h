@@ -8,8 +8,6 @@
  */
 #pragma once
 
-#include <stdio.h>
-
 #include "domain/domxml.h"
 #include "base/xml.h"
 

@@ -119,8 +119,7 @@ static void report_pass(struct handler *h, const struct gc *pass)
 	for (EACH(const struct gc_note *, note, pass->notes, pass->nnotes))
 		if (!note->mended)
 			text_line(out, "domain %s: vGPU %s: %s", note->domain, note->id, note->why);
-	for (size_t i = 0; i < pass->n; i++) {
-		const struct gc_item *item = &pass->items[i];
+	for (EACH(const struct gc_item *, item, pass->items, pass->n)) {
 		const struct vgpu_ref *vgpu = &item->vgpu;
 
 		if (item->outcome == GC_GONE)
@@ -161,8 +160,7 @@ static int64_t next_pass(const struct gc *pass, int64_t again_ms)
 
 	if (again_ms && again_ms < next)
 		next = again_ms;
-	for (size_t i = 0; i < pass->n; i++) {
-		const struct gc_item *item = &pass->items[i];
+	for (EACH(const struct gc_item *, item, pass->items, pass->n)) {
 		int64_t at = item->outcome == GC_STAYS ? item->fate.again_ms : 0;
 
 		/* Retry a failed release, which a full /run can cause. */

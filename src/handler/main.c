@@ -14,7 +14,6 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <systemd/sd-daemon.h>
@@ -275,9 +274,7 @@ static size_t not_ready(const struct host *host, const struct config *config, st
 
 	check_run(&check);
 	n = check.count[CHECK_FAIL];
-	for (size_t i = 0; i < check.n; i++) {
-		const struct finding *finding = &check.findings[i];
-
+	for (EACH(const struct finding *, finding, check.findings, check.n)) {
 		if (finding->status != CHECK_FAIL)
 			continue;
 		err_set(err, ETIMEDOUT, "%s: %s; %s", finding->where ? finding->where : "this host", finding->text,

@@ -108,9 +108,7 @@ int64_t orphans_remove(struct gc *pass, struct guests *guests)
 	ask_libvirt(pass, guests);
 	if (remove_definitions(pass, end_ms))
 		return sys_now_ms() + FOLLOW_MS;
-	for (size_t i = 0; i < pass->n; i++) {
-		struct gc_item *item = &pass->items[i];
-
+	for (EACH(struct gc_item *, item, pass->items, pass->n)) {
 		if (!is_due(item))
 			continue;
 		if (sys_now_ms() >= end_ms)

@@ -152,9 +152,7 @@ static int is_vf(const struct hotplug *hp, const char *type, struct err *err)
 	if (inventory_read(&inv, hp->host, &query, err) < 0)
 		return -err->code;
 	pool_make(&inv, hp->config);
-	for (size_t i = 0; i < hp->config->nsections; i++) {
-		const struct section *section = &hp->config->sections[i];
-
+	for (EACH(const struct section *, section, hp->config->sections, hp->config->nsections)) {
 		if (type && strcmp(section->type, type) != 0 && strcmp(section->class, type) != 0)
 			continue;
 		mdevs |= pool_stock(&inv, section, true, NULL) != STOCK_NONE;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Finds configured cards that provide no vGPUs on this host. */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/auto.h"

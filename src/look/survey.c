@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/text.h"
 #include "internal.h"
 #include "state/history.h"
 #include "look/looked.h"

@@ -2,7 +2,6 @@
 /* NVIDIA's cards and their types. */
 #include "sim/model.h"
 
-#include <stddef.h>
 
 #define T(number, series) { .id = (number), .name = (series) }
 #define M(number, series, gpu_instance, most)                                                                          \

@@ -2,7 +2,6 @@
 /* Builds the tree of a host. */
 #include "sim/topology.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "base/mem.h"
