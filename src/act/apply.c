@@ -18,7 +18,7 @@
 #include "look/looked.h"
 
 enum {
-	TURN_MS = 2000, /* the wait for a busy pGPU, while others may have capacity */
+	TURN_MS = 2000, /* the wait for a busy pGPU, while other pGPUs may have capacity */
 	MOST_TIMES = 4, /* a run waits for other processes at most this many times lock_timeout */
 };
 
@@ -218,9 +218,7 @@ int apply_reserve(struct apply *apply, const struct step *steps, size_t n, struc
 	return 0;
 }
 
-/*
- * Takes the pGPU's lock. -EINPROGRESS: busy for TURN_MS; -EBUSY: no time is left, patient or not, or the driver hangs.
- */
+/* Takes the pGPU's lock. -EINPROGRESS: busy for TURN_MS; -EBUSY: busy until no time is left, or its driver hangs. */
 static int wait_turn(struct apply *apply, const struct step *step, struct err *err)
 {
 	const char *pgpu = step->vgpu.pgpu;
@@ -245,9 +243,7 @@ static int wait_turn(struct apply *apply, const struct step *step, struct err *e
 	return err_recode(err, hung || apply->patient || !apply_has_time(apply) ? EBUSY : EINPROGRESS);
 }
 
-/*
- * Is the lease as this run wrote it? After a crash of libvirtd, another start or a release may have changed the lease.
- */
+/* Is the lease as this run wrote it? After a crash of libvirtd, a start or release may have changed it. */
 static int still_ours(const struct apply *apply, const struct applied *done, struct lease *lease, struct err *err)
 {
 	int r = lease_get(apply->store, done->now.vgpu.id, lease, err);
@@ -307,7 +303,7 @@ static void leave_hanging(struct applied *done)
 
 /*
  * Drops a reservation or, with `drops`, any lease: no process creates the device, because this run holds the work lock.
- * Marks other leases `releasing` and returns 1, because the device may exist.
+ * Marks any other lease `releasing`. Returns 1: the device may exist; 0: dropped, or no longer this run's lease.
  */
 static int undo_lease(const struct apply *apply, const struct applied *done, bool drops, struct err *err)
 {

@@ -107,10 +107,7 @@ static int write_create(struct creation *creation, struct err *err)
 			creation->vgpu->parent, creation->vgpu->type, creation->apply->policy->create_timeout_s);
 	if (r == -EINTR)
 		r = look_again(creation, err);
-	/*
-	 * EAGAIN would mean to plan again, but EAGAIN from the driver (a deferred probe) means that this candidate
-	 * failed.
-	 */
+	/* EAGAIN would mean to plan again, but the driver's EAGAIN (a deferred probe) is a failure of the candidate. */
 	return r == -EAGAIN ? err_recode(err, EBUSY) : r;
 }
 
@@ -222,10 +219,7 @@ int apply_present(struct apply *apply, const struct step *step, struct err *err)
 {
 	struct applied none = { .work = -1 };
 
-	/*
-	 * A pending release removes the device once it is closed. Without a lease, the release cannot be stopped, so
-	 * wait for its end.
-	 */
+	/* Wait for a pending release, which cannot be stopped without a lease, and removes the closed device. */
 	if (step->kind == STEP_KEEP && wait_closed(apply, step, err) < 0)
 		return -err->code;
 	while (store_check_vgpu(apply->store, step->vgpu.id, err) < 0) {

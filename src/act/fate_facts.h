@@ -19,7 +19,7 @@ struct fate_look {
 	const struct inventory *inv;
 	const struct vfio_users *users;
 	struct libvirt_files *disk;
-	int64_t looked_ms;  /* CLOCK_MONOTONIC; leases written later are not judged */
+	int64_t looked_ms;  /* CLOCK_MONOTONIC; a creating or active lease that was written later stays */
 	const char *asking; /* the requesting domain, whose own XML keeps no variant VF; NULL: none */
 	bool note;          /* record signs of use, and when a device was first seen free */
 	bool unused;        /* devices that were not made for a guest may also go */
@@ -31,12 +31,12 @@ struct fate_look {
 /* The fate of a lease. `exists`: does the lease's device exist? */
 void fate_lease(struct fate *fate, const struct fate_look *look, const struct lease *lease, enum presence exists);
 
-/* The fate of a device without a lease. Needs a configuration. */
+/* The fate of a device without a lease. Needs a valid configuration. */
 void fate_device(struct fate *fate, const struct fate_look *look, const struct inv_device *device);
 
 /*
  * The fate of a definition of Nova's without a device. Nova counts the definition as a device, and does not start if
- * the pGPU has no capacity for that device. Needs a configuration.
+ * the pGPU has no capacity for that device. Needs a valid configuration.
  */
 void fate_definition(struct fate *fate, const struct fate_look *look, const struct definition *definition);
 

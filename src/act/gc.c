@@ -121,9 +121,7 @@ static bool name_defined(struct vgpu_ref *vgpu, const struct inventory *inv, con
 	return true;
 }
 
-/*
- * Is this an mdev of a device other than a GPU? False if it was made for a guest, or if an enabled type has its driver.
- */
+/* Is this an mdev of a device other than a GPU? False if made for a guest, or if an enabled type has its driver. */
 static bool is_no_vgpu(const struct gc *c, const struct inv_device *device)
 {
 	const struct inv_pgpu *card = inventory_card_of(device);

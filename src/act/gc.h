@@ -52,7 +52,7 @@ struct gc {
 	struct libvirt_files *files; /* NULL: the pass reads libvirt's files */
 	bool unused;                 /* also removes foreign devices and definitions that were not made for a guest */
 	bool dry;                    /* judges only, and records nothing */
-	int64_t looked_ms;           /* judge only leases that are older; 0: older than the pass */
+	int64_t looked_ms;           /* creating or active leases that are younger stay; 0: younger than the pass */
 	/*
 	 * The leases whose domain had the device at the last pass; on return, at this pass. If a domain later loses the
 	 * device, the release does not wait for start_grace. Set only by the device handler, whose passes lease vGPUs

@@ -224,10 +224,7 @@ int kernel_remove(const struct host *host, const struct vgpu_ref *vgpu, int wait
 
 	/* Check before the first write, because a VF may have another type by now, and must then stay. */
 	for (there = kernel_exists(host, vgpu); there > 0; sleep_step(&us)) {
-		/*
-		 * If two processes write at once, the kernel reports success to both. So only the absence of the device
-		 * counts.
-		 */
+		/* Only the device's absence counts: if two processes write at once, both writes succeed. */
 		if (r != 0)
 			r = poke(host, vgpu, ops->removal.file, ops->removal.value);
 		there = kernel_exists(host, vgpu);

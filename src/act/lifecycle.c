@@ -62,8 +62,8 @@ static void rounds_end(struct rounds *r)
 }
 
 /*
- * Makes the next plan, and returns 0 with the store's lock held. If a device has appeared since the search of all
- * processes, searches again, at most MOST_TRIES times in all.
+ * Makes the next plan. 0: planned, with the store's lock held; negative: not planned, without the lock. If a device has
+ * appeared since the search of all processes, searches again, at most MOST_TRIES times in all.
  */
 static int plan_round(struct rounds *r, struct err *err)
 {
@@ -159,10 +159,7 @@ static int attempt_failed(struct world *world, const struct step *step, int n, s
 	return 0;
 }
 
-/*
- * Records a vGPU that cannot be removed as a failed attempt. The next plan skips its pGPU, unless the pGPU has
- * capacity.
- */
+/* Records a failed removal as a failed attempt. The next plan skips its pGPU, unless the pGPU has capacity. */
 static void removal_failed(struct world *world, const struct plan *plan, size_t i, const struct err *err)
 {
 	const struct step *step = &plan->steps[plan->nsteps - 1];

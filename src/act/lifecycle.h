@@ -30,7 +30,7 @@ struct lifecycle {
 
 /*
  * `prepare begin`. 0: all vGPUs of the domain are complete and leased to the domain, or it may start without leases
- * (unleased_pass(), unleased_check()). Negative: refused, and all is undone except a creation that hangs.
+ * (unleased_pass(), unleased_check()). Negative: refused, and all is undone, unless a driver hangs.
  */
 int lifecycle_prepare(const struct lifecycle *lifecycle, struct err *err);
 
@@ -65,7 +65,7 @@ int lifecycle_release(const struct host *host, const struct config *config, cons
 /*
  * Decides an operation that needs no plan. Returns:
  *   1: a plan decides
- *   0: the domain is admitted without leases
+ *   0: nothing is leased: all its vGPUs exist, or the domain is restored
  *   negative: the operation is refused
  */
 int lifecycle_before_plan(const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err);

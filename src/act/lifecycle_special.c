@@ -2,7 +2,7 @@
 /*
  * Special cases of the operations that lease.
  *
- * If nothing can be leased (no configuration, no permission, or no writable state in /run), a domain whose vGPUs all
+ * If no lease can be written (libvirt does not run as root, or /run is read-only or full), a domain whose vGPUs all
  * exist starts without leases. A domain that runs here cannot arrive.
  *
  * To suspend an instance, Nova detaches the mdevs and saves the guest. To resume, Nova restores the guest without

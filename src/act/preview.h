@@ -18,7 +18,7 @@ struct preview {
 };
 
 /*
- * Makes the plan; its kind says whether the plan can be carried out. 0 without steps: the operation needs no plan.
+ * Plans the operation; plan.kind says whether it can be carried out. 0 without steps: the operation needs no plan.
  * Negative: the operation is refused before any plan, or the host cannot be read. `lifecycle` must outlive the preview.
  */
 int preview_make(struct preview *preview, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err);
@@ -27,8 +27,8 @@ int preview_make(struct preview *preview, const struct lifecycle *lifecycle, enu
 int preview_plan(struct plan *plan, struct world *world, struct err *err);
 
 /*
- * Makes the plan, rewrites the XML, and checks whether the hook could write its state. Decides as the hook would, but
- * does not wait for locks. Negative: refused; the preview has the results of the steps before the error.
+ * Plans the operation, rewrites the XML, and checks whether the hook could write its state. Decides as the hook would,
+ * but does not wait for locks. Negative: refused; the preview has the results of the steps before the error.
  */
 int preview_decide(struct preview *preview, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err);
 

@@ -70,10 +70,7 @@ static int drop_if_releasing(struct store *store, const char *id, int wait_ms, b
 	if (now.origin == LEASE_CREATED && !removed) {
 		r = err_set(err, EAGAIN, "vGPU %s: its lease changed in the meantime", id);
 	} else {
-		/*
-		 * Reset the history first. If the process is killed before the drop, the lease still says that we
-		 * created the device.
-		 */
+		/* Reset the history first: until the drop, the lease still says that we created the device. */
 		if (now.origin == LEASE_CREATED)
 			affinity_gone(store, id);
 		r = lease_drop(store, id, err);
@@ -183,9 +180,7 @@ int release_wait_closed(const struct host *host, const char *id, int64_t deadlin
 	}
 }
 
-/*
- * Lets the driver remove the device. Holds no lock. Returns as release_wait_closed(); -EAGAIN: also at `deadline_ms`.
- */
+/* Lets the driver remove the device. Holds no lock. Returns as release_wait_closed(); -EAGAIN also at the deadline. */
 static int let_driver_remove(const struct host *host, const struct policy *policy, const struct lease *lease,
 			     int64_t deadline_ms, int64_t look_by_ms, struct err *err)
 {

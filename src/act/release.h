@@ -70,7 +70,7 @@ enum release_part {
 /*
  * Removes a part of an orphan by `deadline_ms`, under the vGPU's work lock. Returns:
  *   0: removed
- *   -EBUSY: the vGPU is leased or open
+ *   -EBUSY: the vGPU is leased or open, or the driver keeps it
  *   -EAGAIN: another process works on the vGPU, or unknown whether it is open
  *   -ETIMEDOUT: the store's lock is held, or the removal hangs
  *   other: an error of the driver, mdevctl's files or the state

@@ -49,10 +49,7 @@ static int mark_releasing(struct store *store, struct lease *lease, int64_t aske
 	const struct event_about about = event_of(lease);
 	bool reserved = lease->state == LEASE_RESERVED;
 
-	/*
-	 * Do not write the lease: a write would restart the driver's clean-up time, or end a delay from after
-	 * `asked_ms`.
-	 */
+	/* Do not write the lease: this would restart the driver's clean-up time, or end a younger delay. */
 	if (lease->state == LEASE_RELEASING && (!lease->deadline_ms || lease->since_ms > asked_ms))
 		return 1;
 	lease->deadline_ms = 0;
