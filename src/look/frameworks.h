@@ -25,8 +25,7 @@ struct framework_ops {
 	int (*available)(const struct host *host, const struct vgpu_ref *vgpu, const char *card, struct err *err);
 
 	/*
-	 * The remaining members are NULL for plain VFs, which always exist. creation(): what to write; -EINVAL: a bad
-	 * name.
+	 * Below, NULL for plain VFs, which always exist. creation() sets what to write; -EINVAL: a name is not valid.
 	 */
 	int (*creation)(struct kernel_write *write, const struct vgpu_ref *vgpu, struct err *err);
 

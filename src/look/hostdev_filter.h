@@ -29,7 +29,7 @@ bool hostdev_filter_leased(const struct host *host, const char *domain);
 /*
  * Drops the PCI hostdevs that are not ours from the document's request, and decides which UUIDs are placeholders (not
  * if `host` is NULL). A device that `leases` (may be NULL) has for the domain is ours, even if the configuration has
- * changed. If `config` is NULL, a hostdev that the metadata names is ours, except a plain VF of `host`.
+ * changed. Without a valid `config` (NULL: none), a hostdev that the metadata names is ours, except a plain VF.
  */
 void hostdev_filter_keep(struct domxml *doc, const struct host *host, const struct config *config,
 			 const struct leases *leases);

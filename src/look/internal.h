@@ -89,9 +89,7 @@ bool inv_has_other_kind(int bus, const char *parent);
 /* inventory_types.c: parses the description of an mdev type. */
 void inv_parse_description(struct inv_type *type, char *text);
 
-/*
- * How many more vGPUs of the type the parent in `dir` can create. -EINVAL: not a number; other: the errno of the read.
- */
+/* How many more vGPUs of the type the parent in `dir` can create. -EINVAL: not a number; other: the read's errno. */
 int inv_read_available(const char *card, int dir, const char *type);
 
 /* Calls inv_read_available(), and marks the pGPU silent if its driver does not answer. */

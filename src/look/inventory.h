@@ -102,8 +102,8 @@ enum opened { OPEN_UNKNOWN, OPEN_NO, OPEN_YES };
 struct device_facts {
 	enum opened opened;
 	const char *by;   /* open: "process 4711 (QEMU of domain vm2)", in the arena */
-	bool renders;     /* a process of the host has this plain VF's render node open */
-	bool is_named;    /* a domain's file names the device, or an unreadable file may name it */
+	bool renders;     /* whether a process of the host has this plain VF's render node open */
+	bool is_named;    /* whether a domain's file names the device, or is unreadable */
 	bool removable;   /* `retype --grace 0` may remove it */
 	bool preset;      /* removable, but not made for a guest */
 	bool reclaimable; /* an orphan, which may be removed to make capacity */
@@ -144,7 +144,7 @@ struct inventory {
 	struct inv_pgpu **pci; /* all PCI devices except VFs, sorted by address; empty if query.types was set */
 	size_t npci;
 	char nvidia_driver[64];      /* version; "": none */
-	const struct config *config; /* applied to its cards by pool_make(); NULL: none */
+	const struct config *config; /* applied to its cards by pool_make(); NULL: not yet */
 	unsigned int frameworks;     /* which frameworks were read (INV_...) */
 	struct arena *arena;         /* owns all memory of the inventory; no list may grow after the read */
 };
@@ -180,7 +180,7 @@ struct inv_query {
 extern const char *const inv_no_types[1];
 
 /*
- * Reads the host. A card with errors is listed as not ready. Fails if devices cannot be listed, or its child is killed.
+ * Reads the host. A card with errors is listed as not ready. Fails if devices are not listed, or its child is killed.
  */
 int inventory_read(struct inventory *inv, const struct host *host, const struct inv_query *query, struct err *err);
 void inventory_free(struct inventory *inv);
@@ -299,7 +299,7 @@ const char *inventory_name_hint(const struct host *host, const char *word, char 
 
 /*
  * Calls config_load(). Appends inventory_name_hint() to the error if a type's name is configured in place of its ID.
- * config->why also says that there is no configuration.
+ * For -ENOENT, the text of config->why starts with "no configuration".
  */
 struct config;
 int inventory_load_config(struct config *config, const struct host *host, const char *path, struct err *err);

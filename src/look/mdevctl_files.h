@@ -33,9 +33,7 @@ struct mdev_attr {
 	char value[1024];
 };
 
-/*
- * Lists a definition's attributes, in file order; the caller frees the list. -EINVAL: one is not a path and a string.
- */
+/* Lists a definition's attributes, in file order; the caller frees them. -EINVAL: one is not a path and a string. */
 int mdevctl_attrs(struct mdev_attr **out, size_t *n, const struct host *host, const struct definition *of,
 		  struct err *err);
 

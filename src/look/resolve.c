@@ -92,9 +92,7 @@ static const struct section *enabled(const struct config *config, const char *ty
 	return section && !section->vf ? section : NULL;
 }
 
-/*
- * Can a pGPU serve the type? With one type per pGPU, only the first section without addresses gets the remaining pGPUs.
- */
+/* Can a pGPU serve the type? With one type per pGPU, only the first section without addresses gets the other pGPUs. */
 static bool is_served(const struct config *config, const char *type)
 {
 	const struct section *section = enabled(config, type), *first;

@@ -48,8 +48,8 @@ struct missing_vgpu {
 typedef void missing_say(void *arg, const struct missing_vgpu *missing);
 
 /*
- * Reports each vGPU that a running domain does not have, but its definition or suspend record has. `config` NULL: only
- * PCI devices that the metadata names count.
+ * Reports each vGPU that a running domain does not have, but its definition or suspend record has. Without a valid
+ * `config`, a PCI device counts only if it is leased to the domain or named by the metadata.
  *
  * If Nova reverts a resize, the definition can also lose the vGPU. The loss is noticed only if another instance of the
  * flavor has a vGPU. A migration can change the UUIDs of vGPUs, so a domain with as many vGPUs as its definition misses

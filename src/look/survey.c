@@ -28,8 +28,8 @@ void survey_end(struct world *w)
 }
 
 /*
- * PRESENCE_UNKNOWN: the framework, or the card of an actively leased VF, was not read. ABSENT for a plain VF, which the
- * inventory never lists as a device.
+ * PRESENCE_UNKNOWN: the framework, or the card of an actively leased VF, was not read, or the kernel cannot be asked.
+ * ABSENT for a plain VF, which the inventory never lists as a device.
  */
 static enum presence presence_of(const struct world *w, const struct lease *lease)
 {

@@ -53,7 +53,7 @@ static int recall(struct resolved_request *resolved, const struct world *w, stru
 	return 0;
 }
 
-/* Adds these frameworks to the known ones, and reads the type names of all known frameworks. */
+/* Adds `frameworks` to w->names_known, and reads the type names of all known frameworks. */
 static int read_names(struct world *w, unsigned int frameworks, struct err *err)
 {
 	free(w->names);
@@ -143,9 +143,7 @@ static void add_type(const char ***types, size_t *n, const char *type)
 	*(const char **)mem_add(types, n, sizeof(**types)) = type;
 }
 
-/*
- * The types of the request and the leases, and all configured types if the pool must choose. The caller frees the list.
- */
+/* The types of the request and the leases, and all configured types if the pool must choose; the caller frees them. */
 static const char **types_of(const struct world *w)
 {
 	const struct config *config = w->config;

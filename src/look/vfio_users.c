@@ -339,7 +339,10 @@ struct question {
 	bool nodes; /* the device has a node, so a process can have it open */
 };
 
-/* Looks up the device whose number is in this attribute. 1: open in q->pid; 0: not open, or no such attribute. */
+/*
+ * Looks up the device whose number is in an attribute. 1: open in q->pid; 0: not open, or no attribute; negative: not
+ * read.
+ */
 static int find_users(struct question *q, int dir, const char *path)
 {
 	unsigned int major, minor;
