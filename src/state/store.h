@@ -42,16 +42,14 @@ struct store {
 #define STORE_NONE ((struct store){ .run = -1, .leases = -1, .seen = -1, .affinity = -1, .lock = -1 })
 
 /*
- * Opens the store. With `make`, creates missing directories, and rejects those that store_trusts() does not accept
- * (-EPERM). Without `make`, a missing store is empty, and only the records of silent drivers are written
- * (state/history.h). The error names the directory and what is wrong with it.
+ * Opens the store. With `make`, creates missing directories, and rejects untrusted ones (-EPERM, store_trusts()).
+ * Without `make`, a missing store is empty, and only the records of silent drivers are written (state/history.h). The
+ * error names the directory and what is wrong with it.
  */
 int store_open(struct store *store, const struct host *host, bool make, struct err *err);
 void store_close(struct store *store);
 
-/*
- * Opens var/lib/vgpu-lease/NAME, whose records outlive a reboot; creates it if it is missing. Returns its descriptor.
- */
+/* Opens var/lib/vgpu-lease/NAME, whose records outlive a reboot; creates it if missing. Returns its descriptor. */
 int store_open_lib(const struct host *host, const char *name);
 
 /* Sets the error with which store_open() rejects this directory of the state. */
@@ -156,7 +154,7 @@ int lease_list_locked(struct store *store, int wait_ms, struct leases *out, stru
 /* True if this host has a lease file, even an invalid one. Opens no lease file and takes no lock. */
 bool lease_any(const struct host *host);
 
-/* Reads one lease, as lease_list(). 1: found; 0: no lease of this boot. lease_get_locked() takes the store's lock. */
+/* Reads one lease, as lease_list(). 1: found; 0: no valid lease of this boot. lease_get_locked() takes the lock. */
 int lease_get(const struct store *store, const char *id, struct lease *out, struct err *err);
 int lease_get_locked(struct store *store, int wait_ms, const char *id, struct lease *out, struct err *err);
 

@@ -73,8 +73,8 @@ static bool set_aside(const struct store *store, const char *name)
 }
 
 /*
- * 1: the lease was read; 0: it was dropped meanwhile, is of another boot, or is garbage, which is counted. Without the
- * lock, garbage may be a lease that is being overwritten (sys_overwrite()), so it is left in place.
+ * 1: the lease was read; 0: it was dropped meanwhile, is of another boot, or is garbage, which is counted; negative: it
+ * cannot be read. Without the lock, garbage may be a lease that is being overwritten (sys_overwrite()), so it stays.
  */
 static int take_lease(const struct store *store, const char *name, struct lease *lease, struct leases *counts,
 		      struct err *err)
