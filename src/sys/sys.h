@@ -55,9 +55,7 @@ int sys_dir(int dir, const char *path);
  * missing directory: ENOENT.
  */
 DIR *sys_list(int dir, const char *path);
-/*
- * Returns the next entry other than . and .., in no order. NULL with errno 0: the end, or `d` is NULL; else an error.
- */
+/* Returns the next entry but . and .., in no order. NULL with errno 0: the end, or `d` is NULL; else an error. */
 const struct dirent *sys_next(DIR *d);
 /* Returns the descriptor of `d`; do not close it. */
 int sys_list_fd(DIR *d);
@@ -70,10 +68,7 @@ int sys_own_dir(int dir, const char *path);
 
 bool sys_exists(int dir, const char *path);
 
-/*
- * Copies the last component of a symbolic link's target to buf[size]; after a failure buf is "". -ENAMETOOLONG: too
- * small.
- */
+/* Copies the last component of a symbolic link's target to buf[size], or after a failure "". -ENAMETOOLONG: no fit. */
 int sys_link(int dir, const char *path, char *buf, size_t size);
 
 /*
@@ -118,10 +113,7 @@ int sys_publish(int dir, const char *name, const char *data, size_t len);
 enum { SYS_OVERWRITE_MAX = 4096 };
 int sys_overwrite(int dir, const char *name, const char *data, size_t len);
 
-/*
- * Milliseconds of CLOCK_MONOTONIC. Changes of the wall clock do not affect it, and it stops while the host is
- * suspended.
- */
+/* Milliseconds of CLOCK_MONOTONIC, which ignores changes of the wall clock, and stops while the host is suspended. */
 int64_t sys_now_ms(void);
 
 /* Converts a time of sys_now_ms() to milliseconds since 1970. */
@@ -148,9 +140,7 @@ static inline int sys_pause_ms(int64_t since_ms)
 	return ms < 2 ? 2 : ms > 50 ? 50 : (int)ms;
 }
 
-/*
- * When the process started, in clock ticks since boot (field 22 of /proc/PID/stat); 0: no such process, or not known.
- */
+/* When the process started, in clock ticks since boot (field 22 of /proc/PID/stat); 0: not known, or no process. */
 uint64_t sys_process_start(pid_t pid);
 
 /* True while a process, not a zombie, has this PID and start time. A killed one lives until its system call returns. */
