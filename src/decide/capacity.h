@@ -32,7 +32,7 @@ struct capacity_query {
 	const char *id; /* skip the lease of this ID, except if this plan has promised it; NULL: count all leases */
 };
 
-/* Measures the capacity of a card for a type. A card or type outside the pool has none. */
+/* Measures the capacity of a card for a type. A card or type outside the pool, and a failed candidate, have none. */
 void capacity_on(struct capacity *space, const struct capacity_query *query, const struct inv_pgpu *card,
 		 const char *type);
 

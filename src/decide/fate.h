@@ -38,7 +38,7 @@ struct lease_facts {
 	const struct lease *lease;
 	const struct policy *policy;
 	int64_t now_ms;
-	int64_t looked_ms; /* a time before the facts were read; a lease written after it stays */
+	int64_t looked_ms; /* a time before the facts were read; a creating or active lease written later stays */
 	enum presence exists;
 	const char *unseen; /* why `exists` is PRESENCE_UNKNOWN */
 	const char *open;   /* which process has the device open, or why that is not known */
@@ -46,7 +46,7 @@ struct lease_facts {
 	bool has;           /* the domain runs with the device, or may have it */
 	bool had;           /* under this lease, an earlier look found the domain with the device */
 	const char *unread; /* why it is not known whether the domain runs; NULL: it is known */
-	bool at_work;       /* a process creates, takes over or removes the device */
+	bool at_work;       /* whether a process creates, takes over or removes the device */
 };
 
 void fate_of_lease(struct fate *fate, const struct lease_facts *facts);
@@ -79,10 +79,10 @@ struct attached_facts {
 	bool settled;              /* no start, migration or stop is in progress */
 	bool exists;               /* the kernel has the device, and it has a type */
 	int open;                  /* 1: open; 0: closed; negative: not known */
-	bool at_work;              /* a process works on the lease */
+	bool at_work;              /* whether a process works on the lease */
 };
 
-/* Leave the lease; lease the vGPU to the domain that has it; or report a conflict for the operator. */
+/* Leaves the lease as it is, leases the vGPU to the domain that has it, or reports a conflict to the operator. */
 enum attached { ATTACHED_LEAVE, ATTACHED_LEASE, ATTACHED_REPORT };
 
 enum attached fate_of_attached(const struct attached_facts *facts, char why[REASON_SIZE]);

@@ -91,13 +91,13 @@ bool plan_vf_suits(struct planner *p, const struct inv_parent *vf);
 /* Do the parent's kind and driver suit the hostdev? True for NULL, a parent that was not read. */
 bool plan_parent_suits(const struct planner *p, const struct inv_parent *parent);
 
-/* plan.c: plans a new vGPU. */
+/* plan.c: plans a new vGPU, if necessary after removals. */
 bool plan_creation(struct planner *p, const char *id);
 
 /* Plans a start with an existing device: keep, adopt, or refuse. */
 bool plan_existing(struct planner *p, const struct inv_device *device, const struct lease *own);
 
-/* Sets the step. Takes all other fields from the inventory and the pool. */
+/* Sets the step. Takes its NUMA node, framebuffer and section from the inventory and the pool. */
 void plan_step(const struct planner *p, enum step_kind kind, const struct vgpu_ref *vgpu, const char *why);
 
 /*
@@ -106,7 +106,7 @@ void plan_step(const struct planner *p, enum step_kind kind, const struct vgpu_r
  */
 bool plan_wait_for_kernel(struct planner *p, const char *parent, const struct lease *lease);
 
-/* If the request has no type, sets the only type that this VF (NULL: the pool) has for the hostdev. */
+/* If the request has no type, or a remembered one, sets the only type of this VF (NULL: the pool) for the hostdev. */
 void plan_only_type(const struct planner *p, const struct inv_parent *vf);
 
 /* Does this ID mean the requested type on this card? An ID can mean another type on another card. */
@@ -122,7 +122,7 @@ const char *plan_change_type(const struct planner *p);
 /* Ends the plan with a refusal. Returns false. */
 bool plan_refuse(struct planner *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Refuses with `what`, and with the reason why there is no configuration. */
+/* Refuses with `what`, why the configuration is not valid, and the fix. Returns false. */
 bool plan_refuse_unconfigured(struct planner *p, const char *what);
 
 /* Refuses. For a PCI hostdev, also lists the free VFs. */

@@ -34,15 +34,12 @@ struct nova_inventory {
 	size_t n;
 };
 
-/*
- * Counts each parent whose pGPU provides the parent's type in Nova. On a silent pGPU, counts only existing and defined
- * mdevs.
- */
+/* Counts each parent whose pGPU provides its type. On a silent pGPU, counts only existing and defined mdevs. */
 void nova_inventory_make(struct nova_inventory *nova, const struct inventory *inv, const struct definition *definitions,
 			 size_t ndefinitions);
 void nova_inventory_free(struct nova_inventory *nova);
 
-/* Does Nova count this definition if there is no device? It does if it gives the parent the definition's type. */
+/* Does Nova count this definition without a device? Yes, if Nova gives the definition's type to its parent. */
 bool nova_inventory_counts(const struct nova_inventory *nova, const struct definition *definition);
 
 /* A vGPU's traits in Placement's spelling: type (CUSTOM_NVIDIA_222), model, framebuffer, framework; "": none. */

@@ -263,7 +263,7 @@ bool plan_wait_for_kernel(struct planner *p, const char *parent, const struct le
 	return false;
 }
 
-/* If the other domain does not need the vGPU any more, plans the vGPU's removal. */
+/* Plans the removal of the vGPU, if the lease's domain no longer needs it. False: it does, or a removal failed. */
 static bool finish_release(struct planner *p, const struct lease *lease)
 {
 	if (!lease->reclaimable || capacity_failed_attempt(p->world, lease->vgpu.pgpu, lease->vgpu.type))

@@ -32,8 +32,8 @@ static bool has_failed(const struct world *world, const struct inv_pgpu *card, c
 }
 
 /*
- * Why one candidate is preferred, the most important reason first: it has not failed lately; it is nearer; it is fuller
- * (pack) or emptier (spread); its framebuffer is smaller (pack) or larger (spread); its address is lower.
+ * The rules by which a candidate is preferred, most important first: no recent failure, a near NUMA node, the most
+ * (pack) or least (spread) use, the least (pack) or most (spread) framebuffer, the lowest address.
  */
 enum rule { BY_FAILURE, BY_NODE, BY_SHARE, BY_SIZE, BY_ADDRESS, NO_CHOICE };
 
@@ -171,7 +171,7 @@ struct search {
 	const char *id;
 	struct candidate best;
 	enum rule rule; /* the most important rule that preferred `best` */
-	bool in_flight; /* a creation or release in progress can make capacity */
+	bool in_flight; /* whether a creation or release in progress can make capacity */
 	bool later;     /* pGPUs were passed over, because their type is enabled after the chosen type */
 	/* The best card on which removals make capacity, of the first type with any; card NULL: none. */
 	struct candidate fullest;
@@ -314,7 +314,9 @@ static const struct inv_parent *freed_vf(const struct planner *p, const char *ty
 	return NULL;
 }
 
-/* Sets the VF of a PCI hostdev: p->only, a free VF, or a VF of the removals. False: the VF does not suit. */
+/*
+ * Sets the VF of a PCI hostdev: p->only, a free VF, or a VF of the removals. False: there is none, or it does not suit.
+ */
 static bool leave_vf(const struct planner *p, struct candidate *c)
 {
 	if (p->resolved->req->kind != REQUEST_PCI)
