@@ -20,7 +20,7 @@ struct compare {
 	const char *domain, *name; /* the domain's UUID, and its name in commands (text_operand()) */
 	bool runs;
 	bool live, config;         /* the running XML names the vGPU; the definition names it */
-	bool taken;                /* a suspend has detached it, and the domain runs without it */
+	bool taken;                /* detached by a suspend, so the domain runs without it */
 	const struct lease *lease; /* of any domain; NULL: none */
 	enum presence exists;
 	const char *type, *parent; /* as in the kernel; "": unknown */

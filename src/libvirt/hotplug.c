@@ -63,7 +63,7 @@ int hotplug_lease(struct hotplug *hp, const struct request *request, const char 
 	return r;
 }
 
-/* Finds the lease of this vGPU. Returns 1 if it is the domain's own, 0 if not. */
+/* Finds the lease of this vGPU. Returns 1 if it is the domain's own, 0 if it is another domain's or does not exist. */
 static int find_lease(struct hotplug *hp, const char *id, struct lease *lease, struct err *err)
 {
 	int r = hp->dry_run ? lease_get(hp->store, id, lease, err)
@@ -140,7 +140,7 @@ int hotplug_write_facts(struct hotplug *hp, unsigned int side, struct err *err)
 	return facts ? virt_set_metadata(hp->virt, hp->domain.uuid, DOMXML_NS, DOMXML_NS_KEY, facts, side, err) : 0;
 }
 
-/* True if only cards whose vGPUs are VFs provide the type: an ID, a class, or NULL for any. */
+/* Do only cards with VFs provide the type (an ID, a class, or NULL: any)? Negative: the host cannot be read. */
 static int is_vf(const struct hotplug *hp, const char *type, struct err *err)
 {
 	const struct inv_query query = { .frameworks = INV_ALL, .name = pool_name, .arg = hp->config };
@@ -183,7 +183,7 @@ static int choose_vf(const struct hotplug *hp, const struct request *request, st
 	return 0;
 }
 
-/* Chooses and leases a VF. If another process leases it first, tries another VF. Returns the last refusal. */
+/* Chooses and leases a VF. If another process leases it first, tries another VF. Negative: the last refusal. */
 static int lease_vf(struct hotplug *hp, const struct request *request, struct err *err)
 {
 	const char *id = request->vgpus->id;
@@ -332,7 +332,7 @@ static int undefine(struct hotplug *hp, const char *id, struct err *err)
 	return 1;
 }
 
-/* Returns 1 if an earlier call has left a lease of the vGPU, which is not attached. -ENOENT: no lease. */
+/* Is the vGPU leased, but not attached? 1: yes, by an earlier call; -ENOENT: not leased; -EBUSY: being attached. */
 static int not_plugged(struct hotplug *hp, const char *id, struct err *err)
 {
 	struct lease lease;

@@ -49,12 +49,20 @@ int hotplug_parse(const struct hotplug *hp, const char *xml, struct domxml **doc
 int hotplug_attach(struct hotplug *hp, const char *type, bool persistent, struct lease *lease, struct err *err);
 
 /*
- * Detaches a vGPU from the running domain and releases it; with `persistent`, also from its definition. -EAGAIN,
- * -ETIMEDOUT: the guest has not released it, and nothing has changed.
+ * Detaches a vGPU from the running domain and releases it; with `persistent`, also from its definition. Returns:
+ *   0: released
+ *   -EPERM: the domain is not running
+ *   -ENOENT: the vGPU is neither attached nor leased to the domain; -EBUSY: another process is attaching it
+ *   -EAGAIN, -ETIMEDOUT: the guest has not released it, so nothing has changed; or, as the text says, it is detached,
+ *   but its release is not finished
+ *   other: libvirt's error, or that of the release
  */
 int hotplug_detach(struct hotplug *hp, const char *id, bool persistent, struct err *err);
 
-/* Detaches all *n vGPUs of the running domain, saves it, and releases them. If the save fails, attaches them again. */
+/*
+ * Detaches all *n vGPUs of the running domain, saves it, and releases them. If the save fails, attaches them again. An
+ * error can also mean that a vGPU of the saved domain is not released yet.
+ */
 int hotplug_suspend(struct hotplug *hp, size_t *n, struct err *err);
 
 /*

@@ -4,7 +4,6 @@
 
 #include "libvirt/hotplug.h"
 
-/* All functions of libvirt that are called; its headers give their types. Every version since 3.7 has them. */
 #define VIRT_SYMBOLS(S)                                                                                                \
 	S(virInitialize)                                                                                               \
 	S(virGetLastError)                                                                                             \
@@ -52,12 +51,12 @@ int hotplug_choose(struct hotplug *hp, const struct request *domain, const char 
 		   struct err *err);
 
 /*
- * Releases the domain's lease of this vGPU, if it has one. Keeps a lease younger than `asked_ms` that is not
- * `releasing`.
+ * Releases the domain's lease of this vGPU, if any. Keeps a lease that is younger than `asked_ms` and not `releasing`.
+ * 0: the domain has no such lease now; negative: as release_now().
  */
 int hotplug_unlease(struct hotplug *hp, const struct policy *policy, const char *id, int64_t asked_ms, struct err *err);
 
-/* Reads one side of the domain (see virt.h): its XML, and the document as hotplug_parse() makes it. */
+/* Reads one side of the domain, VIRT_LIVE or VIRT_CONFIG: its XML, and the document as hotplug_parse() makes it. */
 int hotplug_read(struct hotplug *hp, unsigned int side, char **xml, struct domxml **doc, struct err *err);
 
 /* Writes the migration facts of the domain's vGPUs to this side. */
@@ -66,5 +65,5 @@ int hotplug_write_facts(struct hotplug *hp, unsigned int side, struct err *err);
 /* Attaches a leased vGPU. Releases it if libvirt refuses, but not if the connection is lost. */
 int hotplug_plug(struct hotplug *hp, const char *id, const char *xml, unsigned int sides, struct err *err);
 
-/* Detaches the vGPU `req` from the running domain, and waits until QEMU has closed the device. */
+/* Detaches the vGPU `req` from the running domain. Returns as virt_detach_wait(). */
 int hotplug_unplug(struct hotplug *hp, const struct domxml *doc, const struct vgpu_request *req, struct err *err);

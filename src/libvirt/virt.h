@@ -69,7 +69,7 @@ int virt_detach_device(struct virt *virt, const char *uuid, const char *xml, uns
  *   -EAGAIN: the guest refused
  *   -ETIMEDOUT: the guest did not respond within `wait_ms`, but still can
  *   -ESHUTDOWN: the domain stopped
- *   another negative errno: libvirt's error
+ *   other: libvirt's error, as above
  */
 int virt_detach_wait(struct virt *virt, const char *uuid, const char *xml, const char *alias, int wait_ms,
 		     struct err *err);
