@@ -252,10 +252,7 @@ static void after_pass(struct handler *h, struct gc *pass)
 	leave_outcome(h);
 	if (guests->asks)
 		guests_tell(guests, pass);
-	/*
-	 * After a failed connection, try again even without a question, because the status says whether libvirt
-	 * answers.
-	 */
+	/* After a failed connection, try again even without a question: the status says whether libvirt answers. */
 	if (!guests->connected)
 		guests_connect(guests);
 }

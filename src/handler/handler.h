@@ -87,7 +87,7 @@ struct pass {
 	struct arena *arena;
 	struct {
 		struct remembered *_Atomic left; /* the last outcome that the pass has left; NULL: none yet */
-		_Atomic int64_t asking_ms;       /* see struct guests */
+		_Atomic int64_t asking_ms;       /* since when the pass waits for libvirt; 0: it does not */
 	} *shared;                               /* in the arena */
 };
 
@@ -113,7 +113,7 @@ void handler_reload(struct handler *handler);
 
 /*
  * Takes the lock, unless this process holds it in the current directory. If the directory was replaced, the hook does
- * not see the old lock.
+ * not see the old lock. -ETIMEDOUT: another handler runs.
  */
 int handler_hold_lock(struct handler *handler, struct err *err);
 
@@ -135,7 +135,7 @@ int64_t pass_late_ms(const struct handler *handler, int64_t next_ms);
  */
 int64_t pass_end(struct handler *handler);
 
-/* Kills the process of a pass, if one runs. */
+/* Kills the process of a pass, if one runs, and drops its outcome. */
 void pass_stop(struct handler *handler);
 
 /* The directories of the state, of the leases, and of libvirt's status files. */
@@ -169,7 +169,7 @@ bool finisher_run(struct finisher *finisher, const struct host *host, const stru
 void finisher_stop(struct finisher *finisher);
 
 /*
- * Completes the releases that are possible now, each in a short turn, so that a stuck one does not delay the others.
+ * Completes the releases that are possible now, each in a short turn, so that a stuck release does not delay the rest.
  * Leaves a device that is open, or that its driver may still remove, for a later call. Returns the number of releases
  * that are left, or a negative errno if the leases cannot be read. `logged`: the leases whose failure is already
  * logged.

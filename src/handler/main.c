@@ -134,9 +134,7 @@ static void passed(struct leased *d)
 
 static void on_pass_end(struct leased *d)
 {
-	/*
-	 * Limit the passes, because a guest that sets its clock or balloon makes libvirt write a status file each time.
-	 */
+	/* Limit the passes: a guest that sets its clock or balloon makes libvirt write a status file each time. */
 	int64_t apart_ms = SHARE * pass_end(&d->handler);
 
 	d->apart_ms = apart_ms < APART_MS ? APART_MS : apart_ms > APART_MAX_MS ? APART_MAX_MS : apart_ms;
@@ -164,10 +162,7 @@ static int idle_ms(const struct leased *d)
 {
 	int64_t now = sys_now_ms(), at = pass_due(d);
 
-	/*
-	 * Look each second, because a pass does not report when it begins to wait for libvirt or when the next pass is
-	 * due.
-	 */
+	/* Look each second: a pass does not report when it begins to wait for libvirt, or when the next one is due. */
 	if (d->handler.pass.pid && at > now + APART_MS)
 		at = now + APART_MS;
 	if (d->finisher.at_ms < at)
@@ -238,10 +233,7 @@ static void look_after(struct leased *d)
 	guests->uri = d->options.uri;
 	if (guests->asks)
 		text_copy(guests->state, sizeof(guests->state), "not connected to libvirt yet");
-	/*
-	 * Watch before the first look, so that no event is missed. With --root, this machine's events are of another
-	 * host.
-	 */
+	/* Watch before the first look, so that no event is missed. With --root, our events are of another host. */
 	if (!d->options.args.root && udev_watch_open(&d->udev, &err) < 0)
 		log_warn("%s; changes of devices are noticed only every few minutes", err.text);
 	log_info("version %s started", PACKAGE_VERSION);
