@@ -108,7 +108,7 @@ static void config_passes(struct check *check, const struct config *config)
 {
 	for (size_t i = 0; i < config->nfiles; i++)
 		check_pass(check_at(check, "%s", config->files[i]), "valid");
-	/* ENODEV means that a type gets no pGPU. check_starts() reports this. */
+	/* ENODEV: a type gets no pGPU, which check_starts() reports. */
 	for (size_t i = 0; i < config->warnings.n; i++)
 		if (config->warnings.list[i].code != ENODEV)
 			report_note(check, CHECK_WARN, &config->warnings.list[i], "correct the file, or ignore this");

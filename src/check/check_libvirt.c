@@ -32,7 +32,7 @@ enum { PROGRAM_MAX = 64 << 20, SOCKETS_MAX = 16 << 20, SYSTEMD_MS = 3000 };
 #define HOOKS LIBVIRT_ETC "/hooks"
 enum { HOOK_PATH_SIZE = sizeof(HOOKS "/qemu.d/") + NAME_MAX };
 
-/* libvirtd's AppArmor profile allows only hooks in these directories. AppArmor checks the target of a link. */
+/* libvirtd's AppArmor profile allows only hooks in `allowed` directories. AppArmor checks the target of a link. */
 static void look_at_hook_link(struct check *check, const char *path)
 {
 	static const char *const allowed[] = { "/usr/bin/", "/usr/sbin/", "/" HOOKS "/" };
@@ -207,7 +207,7 @@ static void report_no_hook(struct check *check, int64_t came)
 	if (faccessat(check->host->libvirt, HOOKS, X_OK, AT_EACCESS) < 0 && errno == EACCES)
 		check_unreadable(check, "fix the cause", &denied);
 	else if (came && called_since(check, came))
-		/* The other hook may call ours. */
+		/* The executable hook there may call ours. */
 		check_warn(check, "if no hook there calls it, install it as /" HOOKS "/qemu.d/vgpu-lease",
 			   "not found as qemu or in qemu.d, but called since the hook there was installed");
 	else

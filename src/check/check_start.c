@@ -40,7 +40,7 @@ static void start_begin(struct start *s, struct check *check)
 /* The vGPUs on a pGPU: `own` vGPUs have a type that is configured for the pGPU, `foreign` vGPUs another type. */
 struct carried {
 	bool own, foreign;
-	bool leased; /* a guest has one of these vGPUs and releases it when it ends */
+	bool leased; /* one of them is leased, and its guest releases it when it ends */
 };
 
 /* MIG-backed and other vGPUs share no capacity, so each kind is `foreign` to the other. */
@@ -230,10 +230,7 @@ static bool is_for_other_hosts(const struct check *check, const struct section *
 	return true;
 }
 
-/*
- * Reports a type without a pGPU. Only warns if the type may be for other hosts, because hosts can share a
- * configuration.
- */
+/* Reports a type without a pGPU. Only warns if the type may be for other hosts with the same configuration. */
 static void report_no_card(struct check *check, const struct section *section)
 {
 	enum check_status status = check->npool ? CHECK_WARN : CHECK_FAIL;

@@ -24,7 +24,7 @@ void check_report(struct check *check, enum check_status status, const char *fix
 /* Formats a fix. The text is valid until the next call. */
 const char *check_fix(struct check *check, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Plans the request into check->plan. Does not read the host again. */
+/* Plans the request into check->plan, without reading the host again. Negative: no plan can be made. */
 int check_plan(struct check *check, const struct config *config, const struct request *request, enum plan_mode mode,
 	       struct err *err);
 
@@ -33,7 +33,7 @@ void check_unreadable(struct check *check, const char *fix, const struct err *er
 /* Is `code` EACCES, and the user not root? */
 bool check_denied(int code);
 
-/* These need check->inv. */
+/* check_cards(), check_starts() and check_definitions() need check->inv, check_domains() needs check->disk. */
 void check_cards(struct check *check);
 void check_starts(struct check *check);
 void check_definitions(struct check *check);
@@ -49,7 +49,7 @@ int reload_ask(const char *unit, int64_t *wall_us, struct err *err);
 void check_domains(struct check *check);
 void check_state(struct check *check);
 
-/* These need an open check->store. */
+/* check_locks() and the following functions need an open check->store. */
 void check_locks(struct check *check);
 void check_handler(struct check *check);
 void check_garbage(struct check *check);

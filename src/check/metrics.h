@@ -8,8 +8,5 @@
 #include "act/gc.h"
 #include "look/world.h"
 
-/*
- * Prints the metrics, or nothing if the leases cannot be read. survey_see() has filled `world`; gc_run() has filled
- * `pass`.
- */
+/* Prints the metrics, from a full `world` and `pass`. Negative: the leases cannot be read, and nothing is printed. */
 int metrics_print(FILE *to, const struct world *world, const struct gc *pass, bool config_valid, struct err *err);
