@@ -124,7 +124,7 @@ int cmd_advise_root(struct err *err);
 /* Connects to libvirt, and finds the domain of the first operand. */
 int cmd_open_domain(struct cmd *cmd, struct err *err);
 
-/* Reads the host into cmd->world, unless cmd->world is already filled. */
+/* Reads the host into cmd->world, unless an earlier call has done so or failed. */
 int cmd_survey(struct cmd *cmd, struct err *err);
 
 /* Prepares a dry gc pass. After cmd_survey(), the pass uses the inventory of cmd->world. */

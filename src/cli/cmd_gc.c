@@ -256,8 +256,8 @@ static int warn_of_definitions(const struct cmd *cmd, const struct gc *pass, str
 }
 
 /*
- * Removes the vGPUs of other types as gc does, or none if one of their leases stays. 1: found vGPUs of other types; 0:
- * found none; -EBUSY: some remain.
+ * Removes the vGPUs of other types as gc does, or none if a lease of one stays. 1: found some; 0: found none; -EBUSY:
+ * some remain; other: they cannot be judged.
  */
 static int release_others(struct cmd *cmd, struct err *err)
 {

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * Reads the host's pGPUs and vGPUs, and writes them as rows and JSON. vgpu-lease inventory: list pGPUs and their
- * problems.
- */
+/* Reads the pGPUs and vGPUs, and writes them as rows and JSON. vgpu-lease inventory: list pGPUs and their problems. */
 #include "cli/status.h"
 
 #include <errno.h>

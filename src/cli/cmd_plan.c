@@ -34,10 +34,7 @@ static int parse(const struct planning *p, struct domxml **doc, struct err *err)
 	return domxml_parse(doc, p->xml, p->len, DOMXML_FILE | DOMXML_ALL_PCI | DOMXML_REMARKS | DOMXML_LARGE, err);
 }
 
-/*
- * Finds remarks on the domain, even if the domain can start. Parses the XML again, because the request has only our
- * hostdevs.
- */
+/* Finds remarks, even if the domain can start. Parses the XML again, because the request has only our hostdevs. */
 static void find_remarks(struct planning *p)
 {
 	const struct host *host = &p->cmd->host;

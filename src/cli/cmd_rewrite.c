@@ -117,10 +117,7 @@ static int of_file(struct cmd *cmd, struct err *err)
 	return 0;
 }
 
-/*
- * Does the operand name a domain? False if it is "-", has a slash or ends in ".xml", if such a file exists, or with
- * --in-place.
- */
+/* Does the operand name a domain? False for "-", a path, NAME.xml or an existing file, and with --in-place. */
 static bool is_domain(const struct cmd_call *call)
 {
 	const char *word = call->args.operands[0];

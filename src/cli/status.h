@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * What `status`, `inventory`, `list`, `show` and `log` share: the host's pGPUs and vGPUs, one object, and its events.
- */
+/* What `status`, `inventory`, `list`, `show` and `log` share: pGPUs, vGPUs, one object, and its events. */
 #pragma once
 
 #include "cli/cmd.h"
@@ -79,6 +77,7 @@ enum show_kind show_kind(const struct cmd *cmd);
 const struct lease *show_lease(const struct cmd *cmd, const char *id);
 struct vgpu_ref show_ref(const struct cmd *cmd, const char *id);
 
+/* Prints a vGPU or a pGPU, and its events. Returns what a sub-command returns. */
 int show_object(struct cmd *cmd, bool is_vgpu, struct err *err);
 
 /* Returns the vGPU's owner; NULL: unknown. `nova`: the vGPU is Nova's. `lease` may be NULL. */

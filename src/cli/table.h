@@ -41,7 +41,7 @@ struct table_options {
 	enum column by;             /* the column of `sort` */
 };
 
-/* Finds the columns that the options name. -EINVAL: a column is not in the table; the error lists all columns. */
+/* Finds the columns that the options name. -EINVAL: a column is unknown or given twice; the error says which. */
 int table_check(const struct table_layout *layout, struct table_options *options, struct err *err);
 
 struct table {
@@ -50,7 +50,7 @@ struct table {
 	struct libscols_table *scols;
 	struct libscols_column *columns[COLUMNS]; /* NULL: not in the table */
 	struct libscols_line *line;               /* the line being filled */
-	bool has_instance; /* a row has an INSTANCE; false: the column is omitted, except with --output */
+	bool has_instance; /* some row has an INSTANCE; false: the column is omitted, except with --output */
 };
 
 /* Begins a table. Call table_check() first. */

@@ -28,10 +28,7 @@ const struct term *term_stderr(void);
 /* Returns the sequence if the terminal has colours, else "". */
 const char *term_colour(const struct term *term, const char *sequence);
 
-/*
- * Makes a text printable; the caller frees the result. On a terminal whose locale is not UTF-8, each byte outside ASCII
- * becomes \xNN.
- */
+/* Makes a text printable, as \xNN outside ASCII if the terminal's locale is not UTF-8. The caller frees the result. */
 char *term_safe(const char *text);
 
 /* Returns the columns that the first `len` bytes of a printable text take. */
