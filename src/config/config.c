@@ -136,7 +136,9 @@ static int check_trust(struct draft *draft, const struct stat *st, const struct 
 	return 0;
 }
 
-/* Reads a file, following links. It is a mistake if the file is not regular, larger than 1 MiB, or not trusted. */
+/*
+ * Reads a file, following links. Notes a mistake if it is not regular, not trusted or over 1 MiB. Negative: not read.
+ */
 static int take_file(struct draft *draft, int dir, const struct source *source, struct err *err)
 {
 	/* O_NONBLOCK: the open must not hang on a pipe in place of the file. */

@@ -96,10 +96,7 @@ struct quota {
 	struct location at;
 };
 
-/*
- * Messages about the files. `check` skips a warning with code ENODEV, because its own findings report types without a
- * pGPU.
- */
+/* Messages about the files. A warning with code ENODEV is about a type without a pGPU, which `check` reports itself. */
 struct config_notes {
 	struct err *list;
 	size_t n;
@@ -116,7 +113,7 @@ struct config {
 	struct config_notes warnings;
 	char **files;
 	size_t nfiles;
-	char **names; /* the list items and section names in these files */
+	char **names; /* the list items and section names in `files` */
 	size_t nnames;
 	struct err why; /* why the configuration is not valid, so that it has the defaults; .code 0: it is valid */
 };
@@ -137,12 +134,13 @@ void config_default(struct config *config);
 
 /*
  * Reads the configuration. `path` NULL: etc/vgpu-lease.conf and etc/vgpu-lease.conf.d/ *.conf below the host's root, in
- * the order of their names. Other `path`: `path` and `path`.d/ *.conf, not below the root. Then reads the files
- * that nova_conf names. A key in a later file of ours replaces an earlier one. An option of a nova.conf counts only if
- * our files do not set it. Returns:
+ * the order of their names. Other `path`: `path` and `path`.d/ *.conf, not below the root. Then reads the files that
+ * nova_conf names. A key in a later file of ours replaces an earlier one. An option of a nova.conf counts only if our
+ * files do not set it. Returns:
  *   0: success; config_free() frees `config`
  *   -ENOENT: the file does not exist
- *   another errno: `err` has the first mistake, with file and line, or why a file cannot be read or trusted
+ *   -EINVAL: there are mistakes; `err` has the first, with file and line
+ *   other: a file cannot be read or trusted; `err` says why
  * After a failure `config` has the defaults, `why`, and nothing to free.
  *
  * Reading continues after a mistake, but checks whose result depends on the mistake's correction are skipped.
@@ -161,7 +159,7 @@ struct location config_location(const struct section *section);
 /* Returns the section of a type, or NULL if the type is not enabled. */
 const struct section *config_section(const struct config *config, const char *type);
 
-/* True if a section has neither addresses nor matches. The first one gets all pGPUs that no section names. */
+/* True if a type's section has neither addresses nor matches. The first one gets all pGPUs that no section names. */
 bool config_takes_rest(const struct section *section);
 
 /* The vGPU limit of a project on this host. `project` "": the limit of domains without a project. */

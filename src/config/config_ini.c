@@ -28,7 +28,7 @@ struct reader {
 	const char *file;
 	char *line;
 	int number;
-	bool failed;                                       /* a nova.conf has a mistake, so its reading ends */
+	bool failed;                                       /* this nova.conf has a mistake, so its reading ends */
 	enum { SKIP_NONE, SKIP_VALUE, SKIP_SECTION } skip; /* what is skipped, until the next key or section */
 	bool is_key;                                       /* inih has found a key in the current line */
 	const char *section;                               /* name of the current section; NULL: none yet */

@@ -34,7 +34,7 @@ struct draft {
 	size_t ntexts;
 	const struct host *host; /* nova_conf paths are relative to its root */
 	struct config_notes mistakes;
-	bool unsure; /* a mistake leaves open which types are enabled */
+	bool unsure; /* after some mistakes, the enabled types are not known */
 };
 
 struct setting {
@@ -99,7 +99,7 @@ int config_key_set(const struct setting *t, char *value);
  */
 void config_ini_read(struct draft *draft, const char *name, enum dialect dialect, char *text, size_t len);
 
-/* Adds a header (`value` NULL) or key of a nova.conf to draft->entries, if it is an option of the pool. */
+/* Adds a header (`value` NULL) or key of a nova.conf to draft->entries, if it defines the pool. -EINVAL: too many. */
 int config_nova_take(struct draft *draft, const struct location *at, char *value);
 
 /*
@@ -113,6 +113,6 @@ struct section *config_draft_find(const struct draft *draft, const char *type);
 
 struct section *config_draft_add(struct draft *draft, const char *type);
 
-/* Makes the checks that need all files, and sorts config->sections. -EINVAL: there are mistakes; `err` is the first. */
+/* Checks what depends on several files, and sorts config->sections. -EINVAL: there are mistakes; `err` is the first. */
 int config_draft_finish(struct draft *draft, struct err *err);
 void config_draft_free(struct draft *draft);
