@@ -23,37 +23,33 @@ enum { DOMXML_MAX = 8 << 20 };
 
 struct domxml; /* a parsed document; it keeps a pointer to the caller's bytes */
 
-/*
- * Searches the bytes without loading a library. False: the XML certainly has no mdev hostdev and no metadata of ours.
- */
+/* Searches the bytes without libxml2. False: the XML certainly has no mdev hostdev and no metadata of ours. */
 bool domxml_concerns(const char *xml, size_t len);
 
 /* Searches the bytes. False: the XML certainly has no PCI hostdev. */
 bool domxml_has_pci(const char *xml, size_t len);
 
-/*
- * Reads the UUID of a document of any size. False: the document does not begin with libvirt's <domain>, <name> and
- * <uuid>.
- */
+/* Reads the UUID of a document of any size. False: it does not begin with libvirt's <domain>, <name> and <uuid>. */
 bool domxml_peek_uuid(char out[UUID_SIZE], const char *xml, size_t len);
 
 enum {
-	DOMXML_ALL_PCI = 1,   /* request all PCI hostdevs, even without a <vgpu:device>: see domxml_keep() */
+	DOMXML_ALL_PCI = 1,   /* request all PCI hostdevs, even without a <vgpu:device>; domxml_keep() can drop them */
 	DOMXML_FILE = 2,      /* the domain is not defined yet: accept a missing <uuid>, as "" */
 	DOMXML_IDENTITY = 4,  /* read only UUID and name, so that an error in the metadata does not stop a release */
 	DOMXML_REMARKS = 16,  /* collect domxml_remarks() and request.past */
 	DOMXML_SUSPENDED = 8, /* read the vGPUs of the metadata's suspend record; not for domxml_rewrite() */
-	DOMXML_LARGE = 32,    /* read only the hostdevs of a document larger than DOMXML_MAX: see domxml_too_large() */
+	DOMXML_LARGE = 32,    /* accept a document larger than DOMXML_MAX, but read only its hostdevs */
 };
 
 /*
  * Parses a document; `flags` combines the flags above. `xml` must outlive the result. A <vgpu:device> without a hostdev
  * is checked only for its ID. For a Nova instance, each is first matched with the hostdevs whose UUID Nova has changed.
  * Returns 0, or:
- *   -E2BIG: larger than DOMXML_MAX
+ *   -E2BIG: larger than DOMXML_MAX; with DOMXML_LARGE, only if its hostdevs are
  *   -EINVAL: malformed XML (with line and cause), a document type, a NUL byte, a root other than <domain>, a missing
  *     or invalid <uuid> or <name>, an mdev address that is not a UUID, two hostdevs or two <vgpu:device> with one ID,
- *     or an invalid or too long attribute in a vGPU's metadata
+ *     more than REQUEST_MAX of either, or an invalid or too long attribute in a vGPU's metadata
+ *   -ENOMEM: more names than libxml2 accepts
  *   -ELIBACC: libxml2 cannot be loaded
  */
 int domxml_parse(struct domxml **out, const char *xml, size_t len, unsigned int flags, struct err *err);
@@ -97,7 +93,7 @@ void domxml_keep(struct domxml *doc, const bool *keep);
 struct domxml_change {
 	size_t req;             /* index of the vGPU in the request */
 	char id[ID_SIZE];       /* the new UUID or address; "": unchanged */
-	bool changes_framework; /* an mdev becomes a VF, or a VF an mdev; `id` is of the new kind */
+	bool changes_framework; /* the mdev becomes a VF, or the VF an mdev; `id` is of the new kind */
 	/* `facts` replace those of the <vgpu:device>, if the vGPU has one. Unknown facts are removed. */
 	bool has_facts;
 	struct migration_facts facts;
@@ -117,9 +113,7 @@ struct domxml_change {
 int domxml_rewrite(const struct domxml *doc, const struct domxml_change *changes, size_t nchanges, char **out,
 		   size_t *outlen, struct err *err);
 
-/*
- * Copies a vGPU's <hostdev> for libvirt to attach or detach. The caller frees *out. -EINVAL: the XML has no </hostdev>.
- */
+/* Copies a vGPU's <hostdev> for libvirt. The caller frees *out. -EINVAL: the XML has no </hostdev>. */
 int domxml_hostdev(const struct domxml *doc, size_t req, char **out, struct err *err);
 
 /*

@@ -161,7 +161,7 @@ static void write_edited(const struct domxml *doc, const struct edits *edits, ch
 	mem_close(f);
 }
 
-/* Sets `ids` to the canonical id of each vGPU after all changes. -EINVAL: two vGPUs would have one id. */
+/* Sets `ids` to each vGPU's canonical id after all changes. -EINVAL: an invalid change, or an id that is in use. */
 static int ids_after(const struct domxml *doc, const struct domxml_change *changes, size_t nchanges,
 		     char (*ids)[ID_SIZE], struct err *err)
 {

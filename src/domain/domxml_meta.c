@@ -7,9 +7,7 @@
 #include "internal.h"
 #include "base/text.h"
 
-/*
- * Copies an attribute; "" if it is missing. It must be printable ASCII, because it is written to sysfs and to records.
- */
+/* Copies an attribute; "" if it is missing. -EINVAL: too long, or not printable ASCII, as sysfs and records need it. */
 static int take_attr(char *dst, size_t size, const struct xml_elem *elem, const char *attr, const char *whose,
 		     struct err *err)
 {

@@ -60,7 +60,7 @@ static bool pci_address(char out[ID_SIZE], const struct xml_elem *address)
 	return true;
 }
 
-/* Returns 1 and sets `req` and `address` if the hostdev belongs to the request. Returns 0 if it does not. */
+/* 1: the hostdev is in the request, and `req` and `address` are set; 0: it is not; -EINVAL: an mdev without a UUID. */
 static int read_hostdev(const struct xml_elem *hostdev, const struct meta *meta, bool all_pci, struct vgpu_request *req,
 			const struct xml_elem **address, struct err *err)
 {
@@ -187,9 +187,7 @@ static int follow_hostdev(struct domxml *doc, size_t hostdev, struct meta_device
 	return meta_apply(device, req, err);
 }
 
-/*
- * Returns the <vgpu:device> with this guest address; NULL unless exactly one device and one hostdev have the address.
- */
+/* The <vgpu:device> with this guest address; NULL unless exactly one device and one hostdev have it. */
 static struct meta_device *device_at(const struct loose *loose, const struct request *request, const char *guest)
 {
 	struct meta_device *found = NULL;
@@ -232,10 +230,7 @@ static int follow_hostdevs(struct domxml *doc, struct err *err)
 {
 	struct loose loose = find_loose(doc, true);
 
-	/*
-	 * Nova keeps the guest address. A device whose address no hostdev has stays unmatched, because its vGPU has
-	 * gone.
-	 */
+	/* Nova keeps the guest address. A device whose address no hostdev has is of a vGPU that has gone. */
 	for (size_t i = 0; i < loose.nhostdevs; i++) {
 		const char *guest = doc->request.vgpus[loose.hostdevs[i]].guest;
 		struct meta_device *device = device_at(&loose, &doc->request, guest);

@@ -13,10 +13,7 @@ static bool is_space(char c)
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/*
- * If the markup at scan->at begins with `open`, skips it and its `close`. 1: skipped; 0: another markup; -EINVAL: no
- * end.
- */
+/* Skips the markup at scan->at if it begins with `open`. 1: skipped to `close`; 0: other markup; -EINVAL: no end. */
 static int skip_markup(struct scan *scan, const char *open, const char *close)
 {
 	size_t n = strlen(open), left = scan->len - scan->at;

@@ -86,7 +86,7 @@ struct meta_device {
 struct meta {
 	struct meta_device *devices;
 	size_t n;
-	bool suspended; /* a suspend has removed vGPUs, and a resume returns them */
+	bool suspended; /* vGPUs are removed by a suspend, until a resume */
 };
 
 struct domxml {
@@ -99,7 +99,7 @@ struct domxml {
 	struct mark *marks;          /* one for each of request.vgpus */
 	struct vgpu_request *strays; /* <vgpu:device> elements without a hostdev */
 	size_t nstrays;
-	bool followed;                    /* a <vgpu:device> was matched with a hostdev of another UUID */
+	bool followed;                    /* some <vgpu:device> was matched with a hostdev of another UUID */
 	char lease_project[PROJECT_SIZE]; /* from <vgpu:lease>, not from Nova; "" missing or invalid */
 	struct remarks remarks;
 };
@@ -120,10 +120,7 @@ static inline void domxml_auto_xml(struct xml_doc **tree)
 /* domxml.c: reads a UUID in any spelling that libvirt accepts. */
 bool domxml_uuid(char out[UUID_SIZE], const char *text);
 
-/*
- * domxml_meta.c. meta_read() reads the devices and the project of <metadata>. meta_apply() applies one device's
- * attributes to its request.
- */
+/* domxml_meta.c: reads the devices and the project of <metadata>, and applies a device's attributes to its request. */
 int meta_read(struct domxml *doc, const struct xml_elem *domain, struct err *err);
 const struct meta_device *meta_find(const struct meta *meta, const char *id);
 int meta_apply(const struct meta_device *device, struct vgpu_request *req, struct err *err);
