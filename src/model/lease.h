@@ -39,7 +39,7 @@ struct lease {
 	uint64_t writer_start;
 	char boot[UUID_SIZE]; /* the boot in which the lease was written; "": an earlier version wrote it */
 	/* Set by survey, not stored in the file: */
-	bool at_work; /* a process is working on the lease now */
+	bool at_work; /* whether a process works on the lease now */
 	bool hangs;   /* its driver has not answered for too long: no start waits for it */
 	enum presence device;
 	bool reclaimable; /* can be removed to make capacity: its domain has gone, or only its release is pending */
@@ -75,7 +75,7 @@ struct lease lease_for(const struct request *request, const struct vgpu_ref *vgp
 int lease_format(const struct lease *lease, char *buf, size_t size);
 int lease_parse(struct lease *lease, const char *text);
 
-/* True if both are NULL, or the same record: written by the same process at the same time. */
+/* True if both are NULL, or one record: ID, domain, state, writer and time are the same. */
 bool lease_same(const struct lease *a, const struct lease *b);
 
 /*
@@ -123,7 +123,7 @@ struct owner_facts {
 	enum framework framework;
 	bool created; /* by the hook */
 	bool defined; /* mdevctl has a definition of the UUID on its parent, or may have one */
-	bool nova;    /* a Nova instance names it; or no domain names it, and Nova counts it */
+	bool nova;    /* whether a Nova instance names it or, if no domain does, Nova counts it */
 };
 
 enum owner owner_of(const struct owner_facts *facts);

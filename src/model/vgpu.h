@@ -101,9 +101,7 @@ struct request {
 	uint64_t *cpus;               /* union of the pinned vCPUs' sets (text.h), CPUS_MAX bits, owned; NULL none */
 	struct vgpu_request *vgpus;
 	size_t nvgpus;
-	/*
-	 * IDs that no vGPU of this domain may get: of its other hostdevs, and of each <vgpu:device> without a hostdev.
-	 */
+	/* IDs that no vGPU of this domain may get: of its other hostdevs, and of stray <vgpu:device> elements. */
 	char (*excluded)[ID_SIZE];
 	size_t nexcluded;
 	/* Only with DOMXML_REMARKS: mdevs and PCI devices in <qemu:commandline>, which libvirt does not manage. */
