@@ -48,9 +48,7 @@ bool pci_parse(char out[PCI_SIZE], const char *s)
 		return false;
 	for (; domain > 4 && *s == '0'; domain--)
 		s++;
-	/*
-	 * Parsed by hand, because this runs for every name in sysfs: strtoul() and snprintf() take ten times as long.
-	 */
+	/* Parsed by hand, for every name in sysfs: strtoul() and snprintf() take ten times as long. */
 	len = domain + strlen(":00:00.0");
 	for (size_t i = 0; i < len; i++) {
 		char mark = '\0';

@@ -16,10 +16,7 @@ struct json_field {
 	const char *key;
 	char *value; /* the decoded text; "" if the member is missing */
 	size_t size;
-	/*
-	 * `value` NULL: the member is a list of one-member objects. pair() takes each, and returns false to fail the
-	 * read.
-	 */
+	/* `value` NULL: the member is a list of one-member objects, each passed to pair(); false: invalid. */
 	bool (*pair)(void *arg, const char *name, const char *value);
 	void *arg;
 	bool found;

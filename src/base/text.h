@@ -11,8 +11,8 @@
  * Copies `src` to `dst` as one printable line, so that a domain's name cannot break a log line, control a terminal or
  * look like another name. Returns the number of bytes written, without the NUL.
  *
- * These become \xNN: control and invisible characters, characters that change the direction of writing, bytes that
- * are not UTF-8, and backslashes. Different texts stay different. The text is cut between characters to fit `size`.
+ * Control and invisible characters, characters that change the direction of writing, bytes that are not UTF-8, and
+ * backslashes become \xNN. Different texts stay different. The text is cut between characters to fit `size`.
  *
  * Names are stored and compared unchanged. They are made printable once, when they are written to a terminal or log.
  */
@@ -21,7 +21,7 @@ size_t text_safe(char *dst, size_t size, const char *src);
 /* A size that is large enough for text_safe() of this text. */
 size_t text_safe_size(const char *src);
 
-/* text_safe() for a text that is already printable: backslashes stay unchanged. `ascii`: only ASCII is printable. */
+/* text_safe() for a text that text_safe() has made printable. `ascii`: only ASCII is printable. */
 size_t text_safe_again(char *dst, size_t size, const char *src, bool ascii);
 
 /*
@@ -46,7 +46,7 @@ void text_cut(char *dst, size_t size, const char *src);
 /* Returns the length of the UTF-8 character at `at`, and its code point in *c. 0: invalid or incomplete. */
 size_t text_char(const char *at, unsigned *c);
 
-/* False for control characters, invisible ones, and those that change the direction of writing. */
+/* False for control and invisible characters, and characters that change the direction of writing. */
 bool text_char_shows(unsigned c);
 
 /* Copies `src` into dst[size]. If it does not fit, returns false and empties dst. */
@@ -72,8 +72,8 @@ void *text_find(const void *list, size_t n, size_t size, const char *text);
 bool text_number(const char *s, long min, long max, long *out);
 
 /*
- * Finds the candidate that a misspelt word probably means: the most similar one, with at most two mistakes. Both must
- * have the same numbers, because another number names another object.
+ * Finds the candidate that a misspelt word probably means: the most similar one, with at most two mistakes. Word and
+ * candidate must have the same numbers, because another number names another object.
  */
 struct text_guess {
 	const char *word, *best;

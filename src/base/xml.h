@@ -21,8 +21,8 @@ struct xml_elem; /* owned by the document, as are the strings that the functions
 
 /*
  * Parses. Returns 0, or:
- *   -EINVAL: not well-formed; a document type declaration; a NUL byte; or an encoding other than UTF-8, ASCII,
- *     ISO-8859-* and windows-125* (in other encodings, '<' or a quote may not be its ASCII byte)
+ *   -EINVAL: not well-formed; a document type declaration; an unknown entity; a NUL byte; or an encoding other than
+ *     UTF-8, ASCII, ISO-8859-* and windows-125* (in other encodings, '<' or a quote may not be its ASCII byte)
  *   -E2BIG: larger than INT32_MAX
  *   -ENOMEM: more names than libxml2 accepts, or libxml2 is out of memory
  *   -ELIBACC: libxml2 cannot be loaded
@@ -58,8 +58,5 @@ const char *xml_attr_prefix(const struct xml_elem *elem, const char *name);
 /* The name of attribute number `i` (from 0), without prefix; NULL after the last. */
 const char *xml_attr_name(const struct xml_elem *elem, size_t i);
 
-/*
- * Copies all text in the element to buf[size], as XPath's string() does. If it does not fit, returns false and empties
- * buf.
- */
+/* Copies all text in the element, as XPath's string() does. If it does not fit, returns false and empties buf. */
 bool xml_text(const struct xml_elem *elem, char *buf, size_t size);
