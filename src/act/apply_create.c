@@ -144,8 +144,9 @@ static int complete(struct creation *creation, struct err *err)
 	bool adopts = creation->step->kind == STEP_ADOPT;
 	int r;
 
+	/* ETIMEDOUT would mean that a write hangs. */
 	if (kernel_wait_complete(creation->host, creation->vgpu, left_ms(creation), err) < 0)
-		return -err->code;
+		return err->code == ETIMEDOUT ? err_recode(err, EBUSY) : -err->code;
 	if (!creation->params)
 		return 0;
 	if (!adopts && read_attrs(creation, err) < 0)
@@ -175,14 +176,16 @@ static int create(struct creation *creation, struct applied *done, struct err *e
 /* Waits until the domain's previous QEMU has closed the device. */
 static int wait_closed(const struct apply *apply, const struct step *step, struct err *err)
 {
-	int64_t end = sooner(sys_now_ms() + (int64_t)apply->policy->release_timeout_s * 1000, apply->wait_by_ms);
+	int64_t began_ms = sys_now_ms(), by_ms = began_ms + (int64_t)apply->policy->release_timeout_s * 1000;
+	int64_t end = sooner(by_ms, apply->wait_by_ms);
 	char holder[128];
 
 	/* Continue if it is unknown whether the device is open, because VFIO refuses a second opener. */
 	if (release_wait_closed(apply->store->host, step->vgpu.id, end, end + LOOK_MS, err) != -EBUSY)
 		return 0;
 	text_copy(holder, sizeof(holder), err->text + err->cause);
-	return err_set(err, EBUSY, "%s, still after %d s (release_timeout)", holder, apply->policy->release_timeout_s);
+	return err_set(err, EBUSY, "%s, still after %d s (%s)", holder, (int)((sys_now_ms() - began_ms) / 1000),
+		       end == by_ms ? "release_timeout" : "lock_timeout");
 }
 
 int create_ensure(const struct apply *apply, const struct step *step, struct applied *done, const char *params,

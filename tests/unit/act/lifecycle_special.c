@@ -94,8 +94,26 @@ static void steps(void)
 	ok(planned(STEP_KEEP, FW_MDEV, -1) == -EROFS, "nor one that is gone");
 }
 
+/* An existing device whose node does not appear: no write hangs, so nothing needs to be left to a child. */
+static void incomplete(void)
+{
+	const struct policy policy = { .lock_timeout_s = 1, .create_timeout_s = 1, .release_timeout_s = 1 };
+	struct step step = { .kind = STEP_ADOPT, .vgpu = *MDEV("mtty", "mtty-1", HERE) };
+	struct apply apply;
+	struct lease lease;
+
+	strcpy(step.vgpu.pgpu, "mtty");
+	tree_remove(&tree, "dev/vfio/7");
+	apply_start(&apply, &store, &policy, &request, "attach");
+	ok_err(apply_lease(&apply, &step, 1, &err) == 0 && apply_step(&apply, &step, 1, 0, "", &err) == -EBUSY,
+	       "it is waited for, and refused then");
+	apply_undo(&apply);
+	apply_end(&apply);
+	ok(lease_get(&store, HERE, &lease, &err) == 0, "no lease of it stays");
+}
+
 HOST_TESTS("proc/\nrun/\n" PARENT("mtty")
 		   ON_TYPE("mtty", "mtty-1") "/device_api = vfio-pci\n" MDEV_ON("mtty", "mtty-1", HERE)
 			   ON_CARD("mtty") "/" HERE "/iommu_group -> ../../../kernel/iommu_groups/7\ndev/vfio/7 = x\n"
 					   "sys/bus/pci/devices/" VF "/modalias = pci:v00008086d00000000\n",
-	   exists, errors, steps)
+	   exists, errors, steps, incomplete)

@@ -10,6 +10,7 @@
 #include "act/apply.h"
 #include "look/mdevctl_files.h"
 #include "lib/live.h"
+#include "lib/messages.h"
 #include "state/history.h"
 
 #define T4 "0000:84:00.0"
@@ -214,5 +215,22 @@ static void kept_locks(void)
 	work_locks_end(&locks, NULL);
 }
 
+/* A start whose device a process has open waits as long as both limits allow, and says which of them ended the wait. */
+static void still_open(void)
+{
+	const struct policy policy = { .lock_timeout_s = 1, .create_timeout_s = 1, .release_timeout_s = 9 };
+	struct step step = { .kind = STEP_KEEP, .vgpu = *MDEV(T4, "nvidia-222", A) };
+	struct apply apply;
+	int fd;
+
+	make_mdev(A);
+	fd = hold(A);
+	apply_start(&apply, &store, &policy, &request, "prepare");
+	ok(apply_present(&apply, &step, &err) == -EBUSY && says(err.text, "M_STILL_OPEN", "1", "lock_timeout"), "%s",
+	   err.text);
+	apply_end(&apply);
+	close(fd);
+}
+
 LIVE_TESTS("t4", "[policy]\ndriver_cleanup = 0\nrelease_timeout = 1\n", origins, told, marks, removals, definitions,
-	   taken_over, kept_locks)
+	   taken_over, kept_locks, still_open)
