@@ -124,6 +124,7 @@ static int adopt(const struct gc *c, const struct request *request, const struct
 	const struct adoption adoption = { c->store, &c->looked, request, "reconcile" };
 	const struct lease *there;
 	struct lease now;
+	bool same;
 	int r;
 
 	/* Ask the driver before taking the lock, because the driver can be slow or hang. A plain VF always exists. */
@@ -134,9 +135,10 @@ static int adopt(const struct gc *c, const struct request *request, const struct
 		return r;
 	r = lease_get(c->store, device->vgpu.id, &now, err);
 	there = r == 1 ? &now : NULL;
-	if (r >= 0 && lease_same(judged, there) &&
-	    (device->vgpu.framework != FW_MDEV || kernel_exists(c->store->host, &vgpu) == 1))
-		r = adopt_device(&adoption, device, there, err);
+	same = r >= 0 && lease_same(judged, there) &&
+	       (device->vgpu.framework != FW_MDEV || kernel_exists(c->store->host, &vgpu) == 1);
+	if (r >= 0)
+		r = same ? adopt_device(&adoption, device, there, err) : 0;
 	store_unlock(c->store);
 	return r == -EEXIST ? 0 : r;
 }

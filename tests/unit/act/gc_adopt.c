@@ -12,6 +12,8 @@
 static const char runs[] = "run/libvirt/qemu/vm.xml = <domstatus state='running' reason='booted'>" DOMAIN(
 	"", VF_XML("26", "6")) "</domstatus>";
 
+static bool mended;
+
 static void pass_with(const struct config *by, struct libvirt_files *files)
 {
 	struct lease_marks plugged = { 0 };
@@ -20,6 +22,7 @@ static void pass_with(const struct config *by, struct libvirt_files *files)
 	};
 
 	must(gc_run(&run, &err));
+	mended = run.nnotes && run.notes[0].mended;
 	lease_marks_free(&plugged);
 }
 
@@ -60,10 +63,11 @@ static void passes(void)
 	asked.then = release_comes;
 	pass();
 	ok(!asked.then && is_in(LEASE_RELEASING, VF), "a lease that came after the judgement is not replaced");
+	ok(!mended, "nor is the fault called mended");
 	lease_drop(&store, VF, &err);
 	asked.reads = asked.locked = 0;
 	pass();
-	ok(is_in(LEASE_ACTIVE, VF), "without one the VF is leased to its domain");
+	ok(is_in(LEASE_ACTIVE, VF) && mended, "without one the VF is leased to its domain");
 	ok(asked.reads > 0 && asked.locked == 0, "of %d reads of drivers none is under the store's lock", asked.reads);
 	lease_drop(&store, VF, &err);
 	must(libvirt_files_read(&files, &live.tree.host, &err));
