@@ -22,7 +22,7 @@ enum {
 /* Returns the driver of a vGPU. If the type of an mdev is unknown, reads the type from the device. */
 static enum kernel_driver driver_of(const struct host *host, const struct vgpu_ref *vgpu)
 {
-	const char *missing;
+	const char *missing = NULL;
 	char type[TYPE_SIZE];
 	struct err ignored;
 

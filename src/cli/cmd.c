@@ -242,7 +242,11 @@ int cmd_survey(struct cmd *cmd, struct err *err)
 	if (cmd->world.host)
 		return 0;
 	cmd->world = (struct world){ .host = &cmd->host, .store = &cmd->store, .config = &cmd->config };
-	return survey_see(&cmd->world, err);
+	if (survey_see(&cmd->world, err) == 0)
+		return 0;
+	/* So that a second call does not take the incomplete survey for a whole one. */
+	survey_end(&cmd->world);
+	return -err->code;
 }
 
 struct gc cmd_gc_pass(struct cmd *cmd)

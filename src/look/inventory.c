@@ -143,7 +143,7 @@ static int read_all(void *arg, struct err *err)
 
 int inventory_read(struct inventory *inv, const struct host *host, const struct inv_query *query, struct err *err)
 {
-	int left = LOOK_MS, r;
+	int left = LOOK_MS, tries = 0, r;
 
 	/* A silent driver uses up half of the remaining time. The next attempt does not ask that driver. */
 	do {
@@ -156,7 +156,7 @@ int inventory_read(struct inventory *inv, const struct host *host, const struct 
 		*inv = *reader.inv;
 		if (r < 0)
 			inventory_free(inv);
-	} while (r == -ETIMEDOUT);
+	} while (r == -ETIMEDOUT && ++tries <= TIMED_CHILD_SILENT_MAX);
 	return r;
 }
 
