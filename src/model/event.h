@@ -2,7 +2,6 @@
 /* Events of vGPUs in the log. Each has a MESSAGE_ID (see etc/catalog), and fields for `vgpu-lease log`. */
 #pragma once
 
-
 #include "model/lease.h"
 #include "model/vgpu.h"
 
