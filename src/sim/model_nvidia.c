@@ -2,7 +2,6 @@
 /* NVIDIA's cards and their types. */
 #include "sim/model.h"
 
-
 #define T(number, series) { .id = (number), .name = (series) }
 #define M(number, series, gpu_instance, most)                                                                          \
 	{ .id = (number), .name = (series), .instance = (gpu_instance), .size = (most) }

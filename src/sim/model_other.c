@@ -2,7 +2,6 @@
 /* All other models: Intel's and AMD's cards, network cards, and the kernel's sample drivers. */
 #include "sim/model.h"
 
-
 static const struct sim_profile mtty[] = {
 	{ .id = 1, .name = "Single port serial", .size = 1 },
 	{ .id = 2, .name = "Dual port serial", .size = 2 },
