@@ -227,6 +227,9 @@ int kernel_remove(const struct host *host, const struct vgpu_ref *vgpu, int wait
 		/* Only the device's absence counts: if two processes write at once, both writes succeed. */
 		if (r != 0)
 			r = poke(host, vgpu, ops->removal.file, ops->removal.value);
+		/* The driver refuses the second of two writes to a VF, so a type that the VF has now is another's. */
+		if (r == 0 && ops->keeps_id)
+			return 0;
 		there = kernel_exists(host, vgpu);
 		if (there <= 0)
 			break;
