@@ -49,7 +49,7 @@ static int mark_releasing(struct store *store, struct lease *lease, int64_t aske
 	const struct event_about about = event_of(lease);
 	bool reserved = lease->state == LEASE_RESERVED;
 
-	/* Do not write the lease: this would restart the driver's clean-up time, or end a younger delay. */
+	/* A write would restart the wait for the driver's clean-up, or end a delay that began after `asked_ms`. */
 	if (lease->state == LEASE_RELEASING && (!lease->deadline_ms || lease->since_ms > asked_ms))
 		return 1;
 	lease->deadline_ms = 0;

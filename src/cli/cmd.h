@@ -141,8 +141,8 @@ const char *cmd_gc_advice(char buf[REASON_SIZE], const struct gc_item *item);
 enum { CMD_SIMILAR_SIZE = DOMAIN_NAME_SIZE + 16 };
 
 /*
- * Does a lease or a file of libvirt name this domain (by name or UUID)? If a file cannot be read, returns true with the
- * reason in `why`; else why->code is 0. `similar` becomes "" or "; similar: NAME".
+ * Does a lease or a file of libvirt name this domain (by name or UUID)? If that is not known, because a file cannot be
+ * read, returns true with the reason in `why`; else why->code is 0. `similar` becomes "" or "; similar: NAME".
  */
 bool cmd_knows_domain(const struct cmd *cmd, const char *domain, char similar[CMD_SIMILAR_SIZE], struct err *why);
 

@@ -400,7 +400,7 @@ bool capacity_count(struct capacity_count *count, const struct world *world, con
 		count->used++;
 		outside += !pool_gives(d->parent, type->id);
 	}
-	/* A plain VF is in use if it is leased, open, or used by the host as a GPU. */
+	/* A plain VF is in use if a guest leases it or, without a lease, if it is open or the host uses it as a GPU. */
 	for (int i = 0; card->framework == FW_VF && i < card->nparents; i++) {
 		const struct inv_parent *vf = card->parents[i];
 

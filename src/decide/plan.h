@@ -33,7 +33,7 @@ struct verdict {
 	bool elsewhere; /* the card serves another requested type, which has its own verdict */
 	enum cause cause;
 	char reason[REASON_SIZE]; /* without the names of card and vGPU */
-	char fix[REASON_SIZE];    /* a command for this card; "": none */
+	char fix[REASON_SIZE];    /* what to do, or the command that says it; "": none */
 };
 
 enum plan_kind {

@@ -40,7 +40,7 @@ struct node {
 struct vfio_users {
 	void *nodes;      /* a tree (tsearch(3)) by rdev */
 	struct err blind; /* why the users of a vGPU may be unknown; code 0: they are known */
-	size_t nunread;   /* processes of other users that were not fully inspected */
+	size_t nunread;   /* processes, neither root's nor a QEMU of libvirt, of which not all descriptors were read */
 	pid_t unread;     /* the first process of `nunread` */
 	struct libvirt_qemu *qemus;
 	size_t nqemus;

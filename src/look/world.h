@@ -112,7 +112,7 @@ struct world {
 	int libvirt; /* libvirt's version, 9007000 is 9.7.0; 0: not known */
 	struct failed_attempt *failed_attempts;
 	size_t nfailed_attempts;
-	struct failure *failures; /* of the last five minutes; a start tries the pGPU last for the type */
+	struct failure *failures; /* of the last five minutes; a start tries such a pGPU last for that type */
 	size_t nfailures;
 	struct missing_card *missing_cards; /* set only if all cards were read */
 	size_t nmissing_cards;

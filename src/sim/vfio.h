@@ -18,7 +18,7 @@ void sim_vfio_build(struct sim_kernel *kernel);
 void sim_vfio_attach(struct sim_group *group);
 void sim_vfio_detach(struct sim_group *group);
 
-/* Adds vfio-dev with the number of the device's own node to the device's directory. */
+/* Adds vfio-dev/vfioN/dev to the device's directory `dir`: the number of /dev/vfio/devices/vfioN. */
 void sim_vfio_device(struct sim_group *group, struct sim_node *dir);
 
 /*
