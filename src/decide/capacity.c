@@ -175,6 +175,8 @@ __attribute__((format(printf, 4, 5))) static void bound(struct capacity *space, 
 
 	if (left < space->left)
 		space->left = left > 0 ? left : 0;
+	if (1 - left > space->excess)
+		space->excess = 1 - left;
 	if (left > 0 || space->full)
 		return;
 	space->full = true;

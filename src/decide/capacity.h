@@ -16,6 +16,7 @@
 struct capacity {
 	bool has;
 	int left;
+	int excess;                      /* `full`: how many vGPUs must go to make capacity for one */
 	const struct inv_parent *parent; /* the parent to use; NULL: none */
 	double share;                    /* the used part of the pGPU, 0 to 1 */
 	double whole_mib;                /* the pGPU's framebuffer; 0: not known */

@@ -108,49 +108,67 @@ static bool blocks_type(const struct inventory *inv, const struct inv_pgpu *card
 	return a->framebuffer_mib != b->framebuffer_mib;
 }
 
-/* Would removing a vGPU of `type` make capacity for `requested`? For a MIG-backed type, only its own type does. */
-static bool gives_capacity(const struct inventory *inv, const struct inv_pgpu *card, const char *type,
-			   const char *requested)
+/*
+ * Would removing a vGPU of `type` from this parent (NULL: not known) make capacity for the candidate? Below a cap, and
+ * for a MIG-backed type, only the candidate's own type does.
+ */
+static bool gives_capacity(const struct candidate *c, const struct inventory *inv, const char *type,
+			   const struct inv_parent *parent)
 {
-	const struct inv_type *t = inventory_type_on(inv, card, requested);
+	const struct inv_type *t = inventory_type_on(inv, c->card, c->type);
 
-	return !t || !t->slices || strcmp(type, requested) == 0;
+	if (((t && t->slices) || c->space.cause == CAUSE_CAP) && strcmp(type, c->type) != 0)
+		return false;
+	return c->space.parent || !parent || pool_gives(parent, c->type);
+}
+
+/* What can be removed: what blocks the type, and what does not but makes capacity. */
+struct removable {
+	const char *others[PLAN_REMOVES_MAX];
+	size_t nothers;
+	bool stays; /* what blocks the type must stay */
+};
+
+static void add_removable(struct planner *p, struct removable *found, const struct candidate *c,
+			  const struct vgpu_ref *vgpu, const struct inv_parent *parent)
+{
+	const struct inventory *inv = &p->world->inv;
+	bool blocks = blocks_type(inv, c->card, vgpu->type, c->type), goes = plan_may_remove(p->world, vgpu->id);
+
+	if (blocks && goes && p->plan->nremoves < PLAN_REMOVES_MAX)
+		memcpy(p->plan->removes[p->plan->nremoves++], vgpu->id, ID_SIZE);
+	else if (blocks)
+		found->stays = true;
+	else if (goes && found->nothers < PLAN_REMOVES_MAX && gives_capacity(c, inv, vgpu->type, parent))
+		found->others[found->nothers++] = vgpu->id;
 }
 
 /*
- * Finds what to remove from the card: all devices that block the type or, if none blocks it, one device or lease.
- * False: there is nothing to remove, or a blocking device must stay.
+ * Finds what to remove from the card: all that blocks the type, and as much more as makes capacity for one. False: that
+ * is not possible.
  */
 static bool find_removes(struct planner *p, const struct candidate *c)
 {
-	const char *type = c->type;
-	const struct inv_pgpu *card = c->card;
 	const struct world *world = p->world;
-	const struct inventory *inv = &world->inv;
-	char one[ID_SIZE] = "";
+	const struct capacity_query query = plan_query(p, "");
+	struct removable found = { 0 };
+	size_t excess = (size_t)c->space.excess;
 
 	p->plan->nremoves = 0;
-	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, card, d));) {
-		if (blocks_type(inv, card, d->vgpu.type, type)) {
-			if (!plan_may_remove(world, d->vgpu.id) || p->plan->nremoves == PLAN_REMOVES_MAX) {
-				p->plan->nremoves = 0;
-				return false;
-			}
-			memcpy(p->plan->removes[p->plan->nremoves++], d->vgpu.id, ID_SIZE);
-		} else if (!*one && gives_capacity(inv, card, d->vgpu.type, type) &&
-			   (c->space.parent || pool_gives(d->parent, type)) && plan_may_remove(world, d->vgpu.id)) {
-			memcpy(one, d->vgpu.id, ID_SIZE);
-		}
-	}
-	for (size_t i = 0; i < world->leases.n && !*one; i++) {
-		const struct lease *l = &world->leases.list[i];
+	for (const struct inv_device *d = NULL; (d = inventory_next_on(&world->inv, c->card, d));)
+		add_removable(p, &found, c, &d->vgpu, d->parent);
+	for (EACH(const struct lease *, l, world->leases.list, world->leases.n)) {
+		/* The release of an mdev that is gone uses no capacity. */
+		bool gone = l->state == LEASE_RELEASING && !l->at_work && l->vgpu.framework != FW_VF;
 
-		if (strcmp(l->vgpu.pgpu, card->address) == 0 && !inventory_device(inv, l->vgpu.id) &&
-		    plan_may_remove(world, l->vgpu.id))
-			memcpy(one, l->vgpu.id, ID_SIZE);
+		if (strcmp(l->vgpu.pgpu, c->card->address) == 0 && !inventory_device(&world->inv, l->vgpu.id) &&
+		    !gone && capacity_counts(&query, l))
+			add_removable(p, &found, c, &l->vgpu, inventory_parent(&world->inv, l->vgpu.id));
 	}
-	if (p->plan->nremoves == 0 && *one)
-		memcpy(p->plan->removes[p->plan->nremoves++], one, ID_SIZE);
+	for (size_t i = 0; i < found.nothers && p->plan->nremoves < excess && p->plan->nremoves < PLAN_REMOVES_MAX; i++)
+		memcpy(p->plan->removes[p->plan->nremoves++], found.others[i], ID_SIZE);
+	if (found.stays || p->plan->nremoves < excess)
+		p->plan->nremoves = 0;
 	return p->plan->nremoves > 0;
 }
 

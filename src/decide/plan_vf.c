@@ -277,17 +277,23 @@ static bool group_permits(struct planner *p, const struct inv_parent *vf)
 static bool replace_type(struct planner *p, const struct inv_device *device)
 {
 	const struct resolved_request *resolved = p->resolved;
-	const struct failed_attempt *attempt = capacity_failed_attempt(p->world, device->vgpu.pgpu, resolved->types[0]);
+	const char *type = resolved->types[0];
+	const struct failed_attempt *attempt;
 	struct vgpu_ref wanted;
+
+	for (int t = resolved->ntypes; t-- > 0;)
+		if (pool_gives(device->parent, resolved->types[t]))
+			type = resolved->types[t];
+	attempt = capacity_failed_attempt(p->world, device->vgpu.pgpu, type);
 
 	/* Do not try again, because the removal has failed in this run. */
 	if (attempt)
 		return plan_refuse_device(p, "its type is %s, and %s", device->vgpu.type, attempt->reason);
-	if (!device->facts.reclaimable)
+	if (!device->facts.reclaimable || !pool_gives(device->parent, type))
 		return plan_refuse_device(p, "its type is %s, but the domain asks for %s", device->vgpu.type,
 					  resolved->req->facts.type);
 	wanted = device->vgpu;
-	text_copy(wanted.type, sizeof(wanted.type), resolved->types[0]);
+	text_copy(wanted.type, sizeof(wanted.type), type);
 	plan_step(p, STEP_CREATE, &wanted, "");
 	plan_remove_first(p, device->vgpu.id);
 	return true;
