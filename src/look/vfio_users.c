@@ -31,6 +31,9 @@ enum {
 	OTHERS_MOST = 256, /* descriptors to read of a process that is neither root's nor a QEMU of libvirt */
 };
 
+/* The number of the host's PID namespace (kernel 6.12 include/linux/proc_ns.h). */
+#define FIRST_PID_NAMESPACE 0xEFFFFFFCU
+
 /* An open character device, and the first process found to have it open. */
 struct node {
 	dev_t rdev;
@@ -278,6 +281,7 @@ static void read_all(struct scan *scan)
 	struct err *blind = &scan->users->blind;
 	autoclosedir DIR *d = sys_list(scan->host->root, "proc");
 	struct statfs fs;
+	struct stat st;
 
 	if (!d) {
 		/* A tree below --root may have no processes; a real host always has some. */
@@ -288,6 +292,9 @@ static void read_all(struct scan *scan)
 	scan->proc = sys_list_fd(d);
 	/* Below --root, proc may be an ordinary directory, and kcmp(2) does not know its processes. */
 	scan->compares = fstatfs(scan->proc, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC;
+	if (scan->compares && (fstatat(scan->proc, "self/ns/pid", &st, 0) < 0 || st.st_ino != FIRST_PID_NAMESPACE))
+		err_set(blind, EXDEV,
+			"processes outside of this PID namespace cannot be seen; run in that of the host");
 	scan->users->qemus = libvirt_qemus(scan->host, &scan->users->nqemus);
 	list_processes(scan, d);
 	for (enum rank rank = RECORDED; rank <= OTHERS; rank++) {
