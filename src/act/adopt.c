@@ -18,14 +18,16 @@
 static bool plain_vf(struct inv_device *device, const struct inventory *inv, const char *id)
 {
 	struct inv_parent *vf = inventory_parent(inv, id);
+	const struct section *section;
 
 	if (!vf || vf->card->framework != FW_VF)
 		return false;
+	section = pool_section_of(vf);
 	*device = (struct inv_device){ .vgpu.framework = FW_VF, .parent = vf };
 	text_copy(device->vgpu.id, sizeof(device->vgpu.id), id);
 	text_copy(device->vgpu.parent, sizeof(device->vgpu.parent), id);
 	text_copy(device->vgpu.pgpu, sizeof(device->vgpu.pgpu), vf->card->address);
-	text_copy(device->vgpu.type, sizeof(device->vgpu.type), vf->card->offers[0].type->id);
+	text_copy(device->vgpu.type, sizeof(device->vgpu.type), section ? section->type : vf->card->offers[0].type->id);
 	return true;
 }
 
@@ -91,6 +93,7 @@ int lifecycle_reconnect(const struct lifecycle *lifecycle, struct err *err)
 	if (inventory_read(&inv, lifecycle->host, &query, err) < 0 ||
 	    store_lock(&store, sys_left_ms(deadline), err) < 0)
 		return -err->code;
+	pool_make(&inv, lifecycle->config);
 	for (size_t i = 0; i < lifecycle->request->nvgpus; i++) {
 		const char *id = lifecycle->request->vgpus[i].id;
 		struct inv_device device;

@@ -48,6 +48,8 @@ static int look_around(struct gc *c, struct err *err)
 	} else if (inventory_read(&c->looked, c->store->host, &query, err) < 0) {
 		return -err->code;
 	}
+	if (c->seen)
+		pool_make(&c->looked, c->config);
 	/* If libvirt's files cannot be listed, all vGPUs that a domain may name stay. Pending releases continue. */
 	if (!c->files)
 		libvirt_files_read(&c->disk, c->store->host, &unlisted);

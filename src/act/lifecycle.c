@@ -216,7 +216,7 @@ static void remove_reclaimable(struct rounds *r)
 /* Is a card of the pool silent for less than lock_timeout? Its driver may be working, and answer later. */
 static bool may_answer(const struct rounds *r)
 {
-	struct timed_child_silent silent[16];
+	struct timed_child_silent silent[TIMED_CHILD_SILENT_MAX];
 	size_t n = sys_now_ms() < r->apply.wait_by_ms ? timed_child_silents(silent, ARRAY_SIZE(silent)) : 0;
 	int64_t time_ms = (int64_t)r->lifecycle->config->policy.lock_timeout_s * 1000;
 
@@ -316,7 +316,7 @@ static int apply_round(struct rounds *r, struct err *err)
 		int n = apply_step(&r->apply, r->plan.steps, r->plan.nsteps, i, params_of(r, i, step), err);
 
 		if (n == 0) {
-			if (r->world.nfailures)
+			if (r->world.nfailures && step->kind == STEP_CREATE)
 				failure_forget(&r->store, step->vgpu.pgpu);
 			continue;
 		}

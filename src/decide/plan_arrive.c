@@ -27,7 +27,12 @@ static bool driver_differs(const struct planner *p)
 
 const char *plan_source_name(const struct planner *p)
 {
-	return p->world->mode == PLAN_MIGRATE && !driver_differs(p) ? p->resolved->req->facts.name : "";
+	const struct migration_facts *facts = &p->resolved->req->facts;
+
+	/* A source that does not know the name can give the ID in its place. */
+	return p->world->mode == PLAN_MIGRATE && !driver_differs(p) && strcmp(facts->name, facts->type) != 0
+		       ? facts->name
+		       : "";
 }
 
 /* Does this host have a type with this ID, but no type with this ID and the source's name? */

@@ -25,7 +25,8 @@ void migration_facts_type(struct migration_facts *facts, const struct inventory 
 
 	*facts = (struct migration_facts){ 0 };
 	put_fact(facts->type, sizeof(facts->type), type);
-	if (t)
+	/* The name of a type without a name is its ID. */
+	if (t && strcmp(t->name, type) != 0)
 		put_fact(facts->name, sizeof(facts->name), t->name);
 	if (!card)
 		return;

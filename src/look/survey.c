@@ -54,8 +54,10 @@ static bool has_time(const struct world *w, const struct lease *lease)
 {
 	const struct policy *policy = &w->config->policy;
 	int64_t time_ms;
+	/* A plain VF always exists, so its release can take time, but not its creation. */
+	bool exists = lease->vgpu.framework == FW_VF ? lease->state == LEASE_RELEASING : lease->device != ABSENT;
 
-	if (!config_is_valid(w->config) || lease->device == ABSENT)
+	if (!config_is_valid(w->config) || !exists)
 		return false;
 	time_ms = lease->state == LEASE_RELEASING ? policy_release_ms(policy)
 						  : (int64_t)policy->create_timeout_s * 1000;

@@ -13,7 +13,7 @@
 #include "state/history.h"
 #include "state/store.h"
 
-enum { RESOLVED_TYPES_MAX = 16 };
+enum { RESOLVED_TYPES_MAX = 64 };
 
 enum type_source {
 	TYPE_UNSAID,

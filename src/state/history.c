@@ -247,7 +247,7 @@ void silent_recall(const struct store *store)
 
 void silent_note(const struct store *store)
 {
-	struct timed_child_silent all[16], known;
+	struct timed_child_silent all[TIMED_CHILD_SILENT_MAX], known;
 	size_t n = timed_child_silents(all, ARRAY_SIZE(all));
 	autoclose int directory = n == 0 || store->run < 0 ? -1 : sys_own_dir(store->run, "silent");
 

@@ -207,4 +207,9 @@ vf_domain 9 $a | hook vm9 reconnect begin -
 is "$(listed id,state,origin)" "$a active created" "a reconnect restores the lease of a VF that this boot's hook made"
 end_vf 9 $a
 is "$(vf_type $a) $(leases)" "0 0" "which then ends like any other"
+new_host flex:1 vf_a@0000:4d:00.1 vf_b@0000:4d:00.2
+start_vf 2 0000:4d:00.2
+rm "$root"/run/vgpu-lease/leases/*
+vf_domain 2 0000:4d:00.2 | hook vm2 reconnect begin -
+is "$(listed id,type)" "0000:4d:00.2 b" "that of a plain VF has the name of its own section again"
 tap_done
