@@ -155,8 +155,7 @@ static int add_enabled(const struct setting *t, char *item)
 	}
 	for (size_t i = 0; i < draft->enabled.n && t->at.nova; i++)
 		if (strcmp(draft->enabled.types[i].text, type) == 0) {
-			config_warn(&t->at, draft->config, EINVAL,
-				    "%s is listed twice; if it has device_addresses, Nova does not start", type);
+			draft->twice = (struct item){ draft->enabled.types[i].text, t->at };
 			return 0;
 		}
 	return add_item(t, &draft->enabled.types, &draft->enabled.n, TYPES_MAX, "types", type);

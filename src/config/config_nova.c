@@ -174,11 +174,24 @@ static void warn_of(const struct draft *draft, const struct nova_entry *entry)
 			    found->at.key, found->at.file, found->at.line);
 }
 
+/* Nova takes a type that is listed twice, unless it has addresses, which would then be given twice. */
+static void judge_twice(struct draft *draft)
+{
+	const struct item *twice = &draft->twice;
+	const struct section *s = twice->text ? config_draft_find(draft, twice->text) : NULL;
+
+	if (s && s->naddresses)
+		config_mistake(draft, &twice->at, "%s is listed twice", twice->text);
+	else if (twice->text)
+		config_warn(&twice->at, draft->config, EINVAL, "%s is listed twice", twice->text);
+}
+
 void config_nova_apply(struct draft *draft)
 {
 	read_types(draft);
 	for (size_t i = 0; !draft->unsure && i < draft->enabled.n; i++)
 		read_section(draft, draft->enabled.types[i].text);
+	judge_twice(draft);
 	for (size_t i = 0; !draft->unsure && i < draft->nentries; i++)
 		warn_of(draft, &draft->entries[i]);
 }

@@ -25,6 +25,7 @@ struct draft {
 		size_t n;
 		struct location at; /* line 0: no file has the list */
 	} enabled;
+	struct item twice;        /* a type that nova.conf lists twice */
 	struct location fixed[3]; /* the last headers of [devices], [policy] and [quota] */
 	struct item *paths;       /* value of nova_conf: absolute paths of files or directories */
 	size_t npaths;

@@ -47,7 +47,6 @@ substitution from another type
 an escaped dollar
 interpolation is none
 case of addresses
-a type twice
 an empty item first
 a virtual parent as sysfs calls it" "only Nova reads these kinds, and nothing that manuals show and deployments write"
 holds "a fifth of them, or more, are refused" test "$(grep -c ^refused: "$dir/nova")" -gt $((${NOVA_FILES:-1000} / 5))

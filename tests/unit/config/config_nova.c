@@ -195,6 +195,9 @@ static const struct {
 	{ "a comment behind a value, which Nova takes for a part of it",
 	  "[devices]\nenabled_mdev_types = nvidia-35 ; small\n",
 	  AT "2: [devices] enabled_mdev_types: {M_CONF_BAD_TYPE_IN_LIST|nvidia-35 ; small}" INSTEAD("devices") },
+	{ "a type twice that has addresses",
+	  "[devices]\nenabled_mdev_types = a, a\n[mdev_a]\ndevice_addresses = mtty_mtty\n",
+	  AT "2: [devices] enabled_mdev_types: {M_CONF_NAMED_TWICE|a}" INSTEAD("devices") },
 	{ "one address under two types",
 	  A "[mdev_a]\ndevice_addresses = mtty_mtty\n[vgpu_b]\ndevice_addresses = mtty_mtty\n",
 	  AT "6: [vgpu_b] device_addresses: {M_CONF_NOVA_TWICE|mtty|mdev_a|" AT "4}" },
@@ -233,7 +236,7 @@ static const struct {
 	const char *sentence, *text, *warning;
 } nova_warned[] = {
 	{ "a type twice, of which Nova takes the first", "[devices]\nenabled_mdev_types = a,\n  a\n",
-	  AT "3: [devices] enabled_mdev_types: {M_CONF_NOVA_LISTS_TWICE|a}" },
+	  AT "3: [devices] enabled_mdev_types: {M_CONF_NAMED_TWICE|a}" },
 	{ "a key that comes twice: the last counts", A "[mdev_a]\nmax_instances = 1\nmax_instances = 2\n",
 	  AT "4: [mdev_a] max_instances: {M_CONF_REPLACED|[mdev_a] max_instances|" AT "5}" },
 	{ "the old name of the list beside the new one", A "enabled_vgpu_types = c\n",

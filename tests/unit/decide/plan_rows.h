@@ -641,7 +641,7 @@ static const struct row rows[] = {
 	{ "of several names which one must be said", "f3/0+4 flex=1; f4/0+4 flexb=1", "",
 	  "{M_WHICH_TYPE_ABSENT|flex, flexb}", "flex@f3 flexb@f4; migrate", "f9.9" },
 
-	/* What a removal makes room for */
+	/* What a removal makes capacity for */
 	{ "two vGPUs of one arrival do not count on one orphan", "84/0 s=0/1", "o1:84:s", ONLY("s", "{M_FULL|84|2|1}"),
 	  "s; migrate noreuse reclaimable=o1", "u1 u2" },
 	{ "nor do two arrivals", "84/0 s=0/1", "o1:84:s r1:84:s:reserved:E", ONLY("s", "{M_FULL|84|2|1}"),
