@@ -263,14 +263,33 @@ bool plan_wait_for_kernel(struct planner *p, const char *parent, const struct le
 	return false;
 }
 
-/* Plans the removal of the vGPU, if the lease's domain no longer needs it. False: it does, or a removal failed. */
+/*
+ * Plans the removal of the vGPU, if the lease's domain no longer needs it; the step is what is expected to follow.
+ * False: it does, or a removal failed.
+ */
 static bool finish_release(struct planner *p, const struct lease *lease)
 {
+	const struct resolved_request *resolved = p->resolved;
+	struct vgpu_ref next = lease->vgpu;
+	bool chosen = false;
+
 	if (!lease->reclaimable || capacity_failed_attempt(p->world, lease->vgpu.pgpu, lease->vgpu.type))
 		return false;
-	plan_step(p, STEP_CREATE, &lease->vgpu, "");
+	if (resolved->ntypes && !resolve_fits(resolved, next.type)) {
+		text_copy(next.type, sizeof(next.type), resolved->types[0]);
+		chosen = plan_choose(p, next.id) == PLAN_STEPS;
+	}
+	if (!chosen)
+		plan_step(p, STEP_CREATE, &next, "");
 	plan_remove_first(p, lease->vgpu.id);
 	return true;
+}
+
+/* Has the hook created this vGPU of the domain's with another type than the domain asks for now? */
+static bool is_outdated(const struct planner *p, const struct lease *lease, const struct inv_device *device)
+{
+	return device && lease->origin == LEASE_CREATED && p->resolved->source == TYPE_ASKED &&
+	       !plan_device_fits(p, device);
 }
 
 static bool prepare_request(struct planner *p)
@@ -280,11 +299,12 @@ static bool prepare_request(struct planner *p)
 	const struct lease *lease = lease_find(&p->world->leases, id);
 	const struct inv_device *device = inventory_device(&p->world->inv, id);
 	bool held = lease && strcmp(lease->domain, p->world->request->uuid) != 0;
+	bool goes = held || (lease && is_outdated(p, lease, device));
 	char holder[HOLDER_SIZE];
 
-	if (held && lease->at_work && lease->state == LEASE_RELEASING)
+	if (goes && lease->at_work && lease->state == LEASE_RELEASING)
 		return plan_wait_for_kernel(p, lease->vgpu.parent, lease);
-	if (held && finish_release(p, lease))
+	if (goes && finish_release(p, lease))
 		return true;
 	if (w->kind == REQUEST_PCI)
 		return plan_vf_prepare(p);

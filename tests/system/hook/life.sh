@@ -53,6 +53,16 @@ is "$(prepare "$work/231.xml" 2>&1)" "$(message M_REFUSED vm "$u1" "$(message M_
 	"a device that mdevctl starts at boot is no orphan, and the refusal says what stands in the way"
 is "$(leases)" 0 "a refusal leaves no lease"
 
+### A guest's definition gets another type after its end, before its release is finished
+new_host t4:2 nvidia-222@0000:84:00.0 nvidia-231@0000:85:00.0 policy 'driver_cleanup = 0' 'release_timeout = 1'
+prepare <(typed nvidia-222) && open_device $u1
+release "$vm"
+close_device
+is "$(states)" "1 releasing" "its vGPU is still there"
+is "$(prepare "$work/231.xml" 2>&1)" "" "the next start finishes the release"
+is "$(type_of $u1) $(parent_of $u1) $(states)" "nvidia-231 0000:85:00.0 1 active" "and gets the new type"
+release "$vm"
+
 ### QEMU fails soon after its vGPU was created: the next start tries that pGPU last
 new_host t4:2 nvidia-222 policy 'driver_cleanup = 0' 'start_grace = 60'
 one=0000:84:00.0 two=0000:85:00.0

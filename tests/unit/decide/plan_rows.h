@@ -51,6 +51,14 @@ static const struct row rows[] = {
 	{ "its own reservation does not stand in its way", "84/0 s=1/1", "u1:84:s:reserved:D", "create s@84" },
 	{ "its own device of another type than is asked for now is refused", TWO, "u1:84:s+active:D",
 	  "{M_OTHER_TYPE|s|84|l}", "s@84 l@85", "u1~l" },
+	{ "unless that one is left over: it is released first", TWO, "u1:84:s+releasing:D", "remove u1, create l@85",
+	  "s@84 l@85; reclaimable=u1", "u1~l" },
+	{ "also for a type that fits in its place only", "84/0 s=15/16 l=0/4", "u1:84:s+active:D",
+	  "remove u1, create l@84", "s l; several reclaimable=u1", "u1~l" },
+	{ "and is waited for while it may be removed", TWO, "u1:84:s+releasing:D*", "wait: {M_BUSY_CREATING|84}",
+	  "s@84 l@85; reclaimable=u1", "u1~l" },
+	{ "a VF likewise", "x41/0+4 s=0/8 m=1", "x41.1:m+releasing:D", "remove x41.1, create s",
+	  "s m; several reclaimable=x41.1", "x41.1~s" },
 
 	/* Whose it is */
 	{ "what is created for a definition is mdevctl's, and of one vGPU it says nothing of another", TWO, "",
