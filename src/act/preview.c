@@ -156,6 +156,8 @@ void preview_remarks(struct remarks *out, const struct preview *p, const char *o
 		remark_add(out, p->unleased, "starts without a lease");
 	if (!p->lifecycle || !plan->nsteps)
 		return;
+	if (*plan->warning)
+		remark_add(out, "QEMU ends if the driver here cannot load its state", "%s", plan->warning);
 	if (!config_is_valid(p->lifecycle->config))
 		remark_add(out, "until then existing vGPUs are used as they are, and none is created", "%s%s",
 			   p->lifecycle->config->why.text, config_fix(p->lifecycle->config));

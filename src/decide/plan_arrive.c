@@ -10,7 +10,8 @@
  *
  * A vGPU's state can move only between vGPUs of one type and drivers of one version. If these differ, QEMU fails late,
  * with a vague error (Red Hat: "vGPU live migration fails if the vGPU driver version differs"). A fact that the source
- * omits is not checked. A restore is not checked, because its image is from this host.
+ * omits is not checked. A restore must not be refused, and its image is from this host, so it only warns if the driver
+ * was updated since then.
  */
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +23,7 @@ static bool driver_differs(const struct planner *p)
 {
 	const char *source = p->resolved->req->facts.driver, *here = p->world->inv.nvidia_driver;
 
-	return p->world->mode == PLAN_MIGRATE && *source && *here && strcmp(source, here) != 0;
+	return *source && *here && strcmp(source, here) != 0;
 }
 
 const char *plan_source_name(const struct planner *p)
@@ -75,16 +76,16 @@ static bool source_fits(struct planner *p)
 	const struct world *world = p->world;
 	const struct resolved_request *resolved = p->resolved;
 	const struct migration_facts *source = &resolved->req->facts;
-	bool differs = driver_differs(p);
+	bool differs = driver_differs(p), saved = world->mode == PLAN_RESTORE;
 
-	if (differs && !world->config->policy.mismatch_warns)
+	if (differs && !saved && !world->config->policy.mismatch_warns)
 		return plan_refuse(
 			p,
 			"driver version %s on the source, %s here; use one version on both hosts, or set driver_mismatch = warn",
 			source->driver, world->inv.nvidia_driver);
 	if (differs)
-		snprintf(p->plan->warning, sizeof(p->plan->warning),
-			 "vGPU %s: driver version %s on the source, %s here", resolved->req->id, source->driver,
+		snprintf(p->plan->warning, sizeof(p->plan->warning), "vGPU %s: driver version %s %s, %s here",
+			 resolved->req->id, source->driver, saved ? "when it was saved" : "on the source",
 			 world->inv.nvidia_driver);
 	if (resolved->ntypes && name_differs(p, resolved->types[0]))
 		return plan_refuse(

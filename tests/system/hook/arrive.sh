@@ -59,7 +59,13 @@ is "$(leases)" 0 "what is refused reserves nothing"
 settings 'driver_mismatch = warn'
 holds "which driver_mismatch = warn lets in" arriving "type='nvidia-222' driver='1.2.3'"
 release
+asking "uuid='$u1' type='nvidia-222' driver='1.2.3'" >"$work/driver.xml"
+holds "with a warning, which plan shows" says M_DRIVER_THERE_WARNS 1.2.3 "$driver" < <(lease plan --op migrate "$work/driver.xml" 2>&1)
 settings
+holds "a guest that was saved before an update of the driver is not refused" restore "$work/driver.xml"
+holds "but plan warns of it" says M_DRIVER_SAVED_WARNS 1.2.3 "$driver" < <(lease plan --op restore "$work/driver.xml" 2>&1)
+is "$(lease plan "$work/driver.xml" 2>&1 | grep -c 'driver version')" 0 "and not of a start"
+release
 is "$(arriving "type='nvidia-222' model='10de:1'")" "" "for facts alone nothing is printed"
 release
 
