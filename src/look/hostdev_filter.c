@@ -133,14 +133,16 @@ static int refuse_pgpu(const struct request *request, const struct host *host, s
 		return 0;
 	for (EACH(const struct lease *, l, leases.list, leases.n)) {
 		const struct vgpu_request *req = request_find(request, l->vgpu.pgpu);
+		bool vf = !req && l->vgpu.framework == FW_MDEV;
 
+		if (vf)
+			req = request_find(request, l->vgpu.parent);
 		if (req && l->state == LEASE_ACTIVE && strcmp(l->domain, request->uuid) != 0 &&
 		    libvirt_files_has_status(host, l->name))
-			return err_set(
-				err, EPERM,
-				"hostdev %s is the pGPU of vGPU %s, which running domain %s uses; shut down that "
-				"domain, or use a vGPU of another pGPU",
-				req->id, l->vgpu.id, l->name);
+			return err_set(err, EPERM,
+				       "hostdev %s is the %s of vGPU %s, which running domain %s uses; shut down that "
+				       "domain, or use a vGPU of another pGPU",
+				       req->id, vf ? "VF" : "pGPU", l->vgpu.id, l->name);
 	}
 	return 0;
 }

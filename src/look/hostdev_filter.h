@@ -39,8 +39,8 @@ void hostdev_filter_keep(struct domxml *doc, const struct host *host, const stru
  *   1: the domain has vGPUs
  *   0: the domain has no vGPUs
  *   -E2BIG: the document is larger than DOMXML_MAX, and has a vGPU
- *   -EPERM: the domain `starts` with a whole pGPU whose vGPUs running domains use. libvirt would wait for these domains
- *   forever to unbind the pGPU's driver.
+ *   -EPERM: the domain `starts` with a whole pGPU, or a VF, whose vGPUs running domains use. libvirt would wait for
+ *   these domains forever to unbind its driver.
  */
 int hostdev_filter_request(struct domxml *doc, const struct host *host, const struct config *config, bool starts,
 			   struct err *err);

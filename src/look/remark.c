@@ -46,6 +46,13 @@ static bool find_gpu(const struct host *host, const char *vf, struct inv_pgpu *c
 	return inventory_vf_card(host, vf, card) == VF_PRESENT && card->gpu;
 }
 
+static bool makes_mdevs(const struct inventory *inv, const char *address)
+{
+	const struct inv_pgpu *card = inventory_pgpu(inv, address);
+
+	return card && card->ready && card->framework == FW_MDEV && card->pool.section;
+}
+
 static void remark_pgpu(struct remarks *out, const char *how, const char *id)
 {
 	remark_add(out, "use one of its vGPUs, or remove it from the configuration",
@@ -72,6 +79,9 @@ static void remark_hostdev(struct remarks *out, const struct request *request, c
 	} else if (!ours && config && is_beside(host, config, req->id)) {
 		remark_add(out, "add it to device_addresses, or use one of those",
 			   "hostdev %s is not in the pool, but other VFs of its card are", req->id);
+	} else if (!ours && inv && find_gpu(host, req->id, &card) && makes_mdevs(inv, card.address)) {
+		remark_add(out, "use one of its mdevs (type='mdev')",
+			   "hostdev %s is a VF of %s, a pGPU of the pool, which provides mdevs", req->id, card.address);
 	} else if (!ours && config && hostdev_filter_possible(config) && find_gpu(host, req->id, &card)) {
 		remark_add(out, "use a VF of the pool, or add the card to device_addresses",
 			   "hostdev %s is not in the pool, and neither is its card, %s", req->id, card.address);

@@ -360,6 +360,15 @@ rm "$root/run/libvirt/qemu/vm1.xml"
 is "$(whole | hook vm2 prepare begin - 2>&1)" "" "a lease without a running guest keeps nobody from it"
 call release end 1
 
+### The kernel is now one with mdevs on the card's VFs, of which a definition has one as a PCI device
+new_host l40s-mdev/4@0000:26:00.0 nvidia-1147
+guest 1
+for vm in 2=4 3=5; do vf_domain "${vm%=*}" "0000:26:00.${vm#*=}" yes | libvirt_has "vm${vm%=*}"; done
+refuses "a start that would take the VF from a running guest's mdev is refused" start_vf 2 0000:26:00.4 yes \
+	-- M_VF_IN_USE 0000:26:00.4 "$(uuid 1)" vm1
+is "$(start_vf 3 0000:26:00.5 yes 2>&1)" "" "a VF without one is libvirt's"
+check_says "of which check says that its card is in the pool" "^WARN +domain .*vm3" M_HOSTDEV_OF_MDEVS 0000:26:00.5 0000:26:00.0
+
 ### Cyborg owns one card and Nova the other: an instance has an mdev of Cyborg's, which is not created again at boot
 new_host t4:2
 of_nova nvidia-222@0000:84:00.0
