@@ -323,21 +323,39 @@ static void report_refused(struct check *check, const struct domxml *doc, const 
 		   "a start of domain %s would be refused: %s", request->name, err.text);
 }
 
+/* Reports a stopped domain that the hook refuses for its XML, with any configuration. Returns false. */
+static bool report_bad_xml(struct check *check, const struct libvirt_file *file, const struct err *err)
+{
+	/* The hook does not parse the XML of a domain that cannot have a vGPU. */
+	if ((domxml_concerns(file->text, file->len) ||
+	     (domxml_has_pci(file->text, file->len) &&
+	      (hostdev_filter_possible(check->config) || lease_any(check->host)))) &&
+	    !libvirt_files_has_status(check->host, file->name))
+		check_fail(at_definition(check, file->name),
+			   "correct the definition (troubleshooting: the-domains-xml)",
+			   "a start of domain %s would be refused: %s", file->name, err->text);
+	return false;
+}
+
 /* Checks one definition. True if it contains our metadata or, as in a misspelt namespace, "vgpu". */
 static bool look_at_definition(struct check *check, const struct libvirt_file *file)
 {
+	const unsigned int flags = DOMXML_FILE | DOMXML_REMARKS | DOMXML_ALL_PCI | DOMXML_LARGE;
 	bool marked = domxml_concerns(file->text, file->len) || memmem(file->text, file->len, "vgpu", 4);
 	struct remarks remarks = { 0 };
 	autodomxml struct domxml *doc = NULL;
 	const struct request *request;
-	struct err ignored;
+	struct err err;
 
-	if ((!marked && !domxml_has_pci(file->text, file->len) && !file->past) ||
-	    domxml_parse(&doc, file->text, file->len, DOMXML_FILE | DOMXML_REMARKS | DOMXML_ALL_PCI, &ignored) < 0)
+	if (!marked && !domxml_has_pci(file->text, file->len) && !file->past)
 		return false;
+	if (domxml_parse(&doc, file->text, file->len, flags, &err) < 0)
+		return report_bad_xml(check, file, &err);
 	remark_hostdevs(&remarks, doc, check->host, check->inv);
 	report_remarks(check, file->name, &remarks);
 	hostdev_filter_keep(doc, check->host, check->config, NULL);
+	if (domxml_too_large(doc, &err) < 0)
+		return report_bad_xml(check, file, &err);
 	request = domxml_request(doc);
 	for (size_t i = 0; i < request->nvgpus; i++)
 		if (request->vgpus[i].any)

@@ -260,6 +260,15 @@ start() { hook vm1 prepare begin - <"$defined/vm1.xml"; }
 refused "a domain that names no type" M_WHICH_TYPE_ABSENT "$types" < <(domain 1 "$(uuid 1)" | sed '/<metadata>/,/<\/metadata>/d')
 refused "a type that is mistyped" M_UNKNOWN_TYPE "${first%?}x" '' < <(domain 1 "$(uuid 1)" "${first%?}x")
 refused "a type of the card that is not enabled" M_NO_CAPACITY nvidia-222 '*' < <(domain 1 "$(uuid 1)" nvidia-222)
+# What no domain with a vGPU may have in its XML.
+xml() { domain 1 "$(uuid 1)" "$first" | sed "$1"; } # SCRIPT
+refused "a wrong placement" M_META_PLACEMENT < <(xml "s/ type='$first'/ placement='zz'/")
+refused "parameters that a file cannot have" M_META_NOT_ASCII < <(xml "s/ type='$first'/ params='\&#10;'/")
+refused "an ID that is none" M_META_NOT_A_UUID < <(xml "s/:device uuid='[^']*'/:device uuid='bad'/")
+refused "two hostdevs with one UUID" M_SAME_UUID < <(xml '/<hostdev/,/<.hostdev>/{H;/<.hostdev>/G}')
+refused "XML that is too large" M_XML_TOO_LARGE 8 < <(xml '' && printf '<!--%8388608s-->' '')
+sed "/<metadata>/,/<.metadata>/d; /<hostdev/,/<.hostdev>/d; s/<devices>/&<!-- mdev -->/" "$defined/vm1.xml" >"$defined/vm2.xml"
+rm "$defined/vm1.xml" && vl_ends "but not that of a domain without a vGPU" 0 check && rm "$defined/vm2.xml"
 
 domain 1 "$(uuid 1)" "$first" >"$defined/vm1.xml"
 vl_counts "check fails for no domain that names its type" "0 0" ^FAIL check
