@@ -291,21 +291,22 @@ static bool has_other_type(const struct check *check, const struct request *requ
 	return false;
 }
 
-/* Reports a stopped domain whose start would be refused for a lasting reason. */
+/* Reports a stopped domain whose start would be refused for another reason than capacity. */
 static void report_refused(struct check *check, const struct domxml *doc, const char *name)
 {
 	const struct request *request = domxml_request(doc);
 	const struct plan *plan = &check->plan;
-	bool mdev;
+	bool mdev, in_use;
 	struct err err;
 	int r;
 
 	if (!request->nvgpus || libvirt_files_has_status(check->host, request->name))
 		return;
 	r = check_plan(check, check->config, request, PLAN_PREPARE, &err);
-	/* A missing permission, or a vGPU, quota or capacity in use, is not a fault of the domain. */
+	in_use = r == 0 && plan->in_use;
+	/* A missing permission, or a quota or capacity in use, is not a fault of the domain. */
 	if (r < 0 ? check_denied(err.code)
-		  : plan->kind != PLAN_REFUSE || plan->in_use || plan->no_quota ||
+		  : plan->kind != PLAN_REFUSE || plan->no_quota ||
 			    (plan->no_capacity && !has_other_type(check, request)))
 		return;
 	/* look_at_definition() has reported the placeholder. */
@@ -314,13 +315,34 @@ static void report_refused(struct check *check, const struct domxml *doc, const 
 	if (r == 0)
 		err_set(&err, EINVAL, "vGPU %s: %s", request->vgpus[plan->refused_vgpu].id, plan->text);
 	mdev = request->vgpus[r < 0 ? 0 : plan->refused_vgpu].kind == REQUEST_MDEV;
-	check_fail(at_definition(check, name),
-		   r < 0 && r != -ENOENT
-			   ? "fix the cause" /* such as a file that cannot be read; ENOENT: unknown type */
-		   : request->nova ? "or correct the configuration"
-		   : mdev          ? "correct the domain, or the configuration"
-				   : "fix the cause, or correct the hostdev",
-		   "a start of domain %s would be refused: %s", request->name, err.text);
+	/* Domains can take turns with one vGPU. */
+	check_report(at_definition(check, name), in_use ? CHECK_WARN : CHECK_FAIL,
+		     in_use ? request->nova ? "or shut down the other instance first" : "ignore this if they take turns"
+		     : r < 0 && r != -ENOENT
+			     ? "fix the cause" /* such as a file that cannot be read; ENOENT: unknown type */
+		     : request->nova ? "or correct the configuration"
+		     : mdev          ? "correct the domain, or the configuration"
+				     : "fix the cause, or correct the hostdev",
+		     "a start of domain %s would be refused: %s", request->name, err.text);
+}
+
+/* Reports a vGPU that an earlier definition has too, unless it is leased: report_refused() has reported the other. */
+static void look_at_shared(struct check *check, const struct request *request, const char *name)
+{
+	for (EACH(const struct vgpu_request *, req, request->vgpus, request->nvgpus)) {
+		struct named_vgpu *vgpu = text_find(check->named, check->nnamed, sizeof(*vgpu), req->id);
+
+		if (vgpu && !lease_find(&check->world->leases, req->id))
+			check_warn(at_definition(check, name),
+				   request->nova ? "shelve and unshelve one of them" : "ignore this if they take turns",
+				   "domains %s and %s have vGPU %s, so only one of them can run at a time",
+				   vgpu->domain, name, req->id);
+		if (vgpu || req->any)
+			continue;
+		vgpu = mem_add(&check->named, &check->nnamed, sizeof(*vgpu));
+		text_copy(vgpu->id, sizeof(vgpu->id), req->id);
+		vgpu->domain = name;
+	}
 }
 
 /* Reports a stopped domain that the hook refuses for its XML, with any configuration. Returns false. */
@@ -366,6 +388,7 @@ static bool look_at_definition(struct check *check, const struct libvirt_file *f
 				   request->vgpus[i].id);
 	if (check->inv)
 		report_refused(check, doc, file->name);
+	look_at_shared(check, request, file->name);
 	remark_domain(&remarks, doc, check->host);
 	report_remarks(check, file->name, &remarks);
 	return marked;
@@ -399,6 +422,8 @@ void check_domains(struct check *check)
 	for (EACH(const struct libvirt_file *, file, check->disk->list, check->disk->n))
 		if (!file->runs)
 			found += look_at_definition(check, file);
+	free(steal_ptr(&check->named));
+	check->nnamed = 0;
 	if (found && check->n == noted)
 		check_pass(check_at_path(check, DEFINED), "metadata of %zu definition%s valid", found,
 			   found == 1 ? "" : "s");

@@ -152,6 +152,14 @@ domain 1 "$(uuid 1)" | sed "s|<domain type='qemu'|& id='3'|" | libvirt_runs vm1
 well "one with its vGPU is none"
 rm "$root/run/libvirt/qemu/vm1.xml" "$root/etc/libvirt/qemu/vm1.xml"
 
+# Two definitions of one vGPU.
+for n in 1 2; do domain $n "$(uuid 1)" nvidia-222 | libvirt_has vm$n; done
+finds WARN domain "$root/etc/libvirt/qemu/vm?.xml: $(message M_CHECK_SHARED vm? vm? "$(uuid 1)")*" "two domains that are off"
+guest 1 nvidia-222
+finds WARN domain "$root/etc/libvirt/qemu/vm2.xml: $(message M_CHECK_DOMAIN_REFUSED vm2)*$(message M_LEASED_TO_DO vm1 "*")*" \
+	"one of which has it: the start of the other would be refused"
+rm "$root"/{run,etc}/libvirt/qemu/vm?.xml && vl release "$(uuid 1)"
+
 # The device handler.
 start_handler
 handler_is() { vl check; grep -q "^$1 *handler " <<<"$out"; }
