@@ -35,22 +35,30 @@ static int lock_lease(struct store *store, const char *id, int wait_ms, struct l
 	return r;
 }
 
+int release_kept(const struct lease *lease, struct err *err)
+{
+	int left = sys_left_ms(lease->deadline_ms);
+
+	if (lease->state != LEASE_RELEASING || left <= 0)
+		return 0;
+	return err_set(err, EAGAIN, "vGPU %s: kept for up to %d s for its domain, which is arriving", lease->vgpu.id,
+		       left / 1000 + 1);
+}
+
 /*
  * lock_lease() for a lease that is `releasing`. 0: the lease does not exist; RELEASE_TAKEN: it is not `releasing`;
  * -EAGAIN: the store's lock is held too long, or the vGPU is kept for its domain, which is arriving.
  */
 static int lock_releasing(struct store *store, const char *id, int wait_ms, struct lease *now, struct err *err)
 {
-	int r = lock_lease(store, id, wait_ms, now, err), left;
+	int r = lock_lease(store, id, wait_ms, now, err);
 
 	if (r != 1)
 		return r == -ETIMEDOUT ? err_recode(err, EAGAIN) : r;
-	left = sys_left_ms(now->deadline_ms);
 	if (now->state != LEASE_RELEASING)
 		r = RELEASE_TAKEN;
-	else if (left > 0)
-		r = err_set(err, EAGAIN, "vGPU %s: kept for up to %d s for its domain, which is arriving", id,
-			    left / 1000 + 1);
+	else if (release_kept(now, err) < 0)
+		r = -err->code;
 	if (r != 1)
 		store_unlock(store);
 	return r;

@@ -78,6 +78,9 @@ enum release_part {
 int release_orphan(struct store *store, const struct policy *policy, const struct vgpu_ref *vgpu,
 		   enum release_part part, int64_t deadline_ms, struct err *err);
 
+/* -EAGAIN: this `releasing` lease is kept for its domain, which is arriving, and is not released yet; else 0. */
+int release_kept(const struct lease *lease, struct err *err);
+
 /* Returns the deadline of a release that begins now: release_timeout plus driver_cleanup. */
 int64_t release_by(const struct policy *policy);
 

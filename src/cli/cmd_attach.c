@@ -155,7 +155,7 @@ static int find_lease(struct cmd *cmd, const char *id, struct lease *lease, stru
 	return err_set(err, ENOENT, "%s: no such lease; 'vgpu-lease list' shows all leases", id);
 }
 
-/* Refuses a vGPU that is open or being created. Only warns if the domain seems to run. */
+/* Refuses a vGPU that is open, being created, or kept for an arrival. Only warns if the domain seems to run. */
 static int check_unused(const struct cmd *cmd, const struct lease *lease, struct err *err)
 {
 	struct libvirt_files *disk = NULL;
@@ -175,6 +175,8 @@ static int check_unused(const struct cmd *cmd, const struct lease *lease, struct
 		return r;
 	if (lease->state == LEASE_CREATING && lease_at_work(&cmd->store, lease))
 		return err_set(err, EBUSY, "%s: being created for domain %s; try again", lease->vgpu.id, lease->name);
+	if (release_kept(lease, err) < 0)
+		return -err->code;
 	if (libvirt_files_read(&disk, &cmd->host, &why) == 0 && libvirt_files_runs(disk, lease->domain))
 		out_warn("%s: domain %s is running, but no process has the device open", lease->vgpu.id, lease->name);
 	libvirt_files_free(disk);

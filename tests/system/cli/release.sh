@@ -67,6 +67,11 @@ call release end 7
 vl_is "where the domain has ended, the process is what must end" \
 	"1||$(message M_PROGRAM "$(uuid 7): $(message M_HELD_OPEN $$ vm7)$(message M_END_PROCESS_FIRST)")" release "$(uuid 7)"
 leave
+call restore begin 7 >/dev/null
+for option in '' --dry-run; do
+	vl_like "one that is kept for its arriving domain is refused, with '$option'" \
+		"1||$(message M_PROGRAM "vGPU $(uuid 7): $(message M_KEPT_FOR '*')")" release "$(uuid 7)" $option
+done
 
 call prepare begin 5
 echo 'remove mtty EIO 99' >"$root/.kernel/control/inject"
