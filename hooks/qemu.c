@@ -252,8 +252,9 @@ __attribute__((noinline)) static int dry_plan(struct hook *hook, const struct op
 		preview_remarks(&remarks, &preview, operation->op);
 	for (EACH(const struct remark *, remark, remarks.list, remarks.n))
 		text_line(stderr, "domain %s: %s; %s", hook->guest, remark->text, remark->fix);
-	if (rewritten->xml) {
+	if (r == 0 || rewritten->xml)
 		plan_print(stderr, &preview.plan, &preview.world, false);
+	if (rewritten->xml) {
 		if (write_out(NULL, rewritten->xml, rewritten->len, err) < 0)
 			r = -err->code;
 	} else if (r == 0) {

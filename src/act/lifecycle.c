@@ -118,7 +118,7 @@ static void log_plan(struct rounds *r)
 	r->waits = waits;
 	to = mem_open(&text, &len);
 	if (waits)
-		text_line(to, "wait: vGPU %s: %s", request->vgpus[r->plan.refused_vgpu].id, r->plan.text);
+		plan_print_wait(to, &r->plan, &r->world);
 	else
 		plan_print(to, &r->plan, &r->world, true);
 	mem_close(to);

@@ -101,8 +101,7 @@ static int make_xml(struct preview *p, struct err *err)
 	if (lifecycle->doc && (p->plan.nsteps == lifecycle->request->nvgpus || p->plan.nremoves) &&
 	    rewrite_plan(&p->rewritten, lifecycle->doc, &p->world, &p->plan, err) < 0)
 		return -err->code;
-	return p->plan.kind == PLAN_STEPS || p->plan.kind == PLAN_REMOVE ? 0
-									 : refusal_of_plan(lifecycle, &p->plan, err);
+	return p->plan.kind == PLAN_REFUSE ? refusal_of_plan(lifecycle, &p->plan, err) : 0;
 }
 
 int preview_decide(struct preview *p, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err)
@@ -154,10 +153,16 @@ void preview_remarks(struct remarks *out, const struct preview *p, const char *o
 
 	if (*p->unleased)
 		remark_add(out, p->unleased, "starts without a lease");
-	if (!p->lifecycle || !plan->nsteps)
+	if (!p->lifecycle || (!plan->nsteps && plan->kind != PLAN_WAIT))
 		return;
 	if (*plan->warning)
 		remark_add(out, "QEMU ends if the driver here cannot load its state", "%s", plan->warning);
+	if (plan->kind == PLAN_WAIT) {
+		snprintf(wait, sizeof(wait), "%s waits up to lock_timeout (%d s) for that, and is refused otherwise",
+			 op, p->lifecycle->config->policy.lock_timeout_s);
+		remark_add(out, wait, "vGPU %s: not available until a creation or removal has ended",
+			   p->world.asked->vgpus[plan->refused_vgpu].id);
+	}
 	if (!config_is_valid(p->lifecycle->config))
 		remark_add(out, "until then existing vGPUs are used as they are, and none is created", "%s%s",
 			   p->lifecycle->config->why.text, config_fix(p->lifecycle->config));
@@ -237,6 +242,12 @@ static void print_removal(FILE *to, const struct world *world, const char *id)
 			  lease->state == LEASE_RELEASING ? "has released it" : "no longer runs");
 }
 
+void plan_print_wait(FILE *to, const struct plan *plan, const struct world *world)
+{
+	if (plan->kind == PLAN_WAIT)
+		text_line(to, "wait: vGPU %s: %s", world->asked->vgpus[plan->refused_vgpu].id, plan->text);
+}
+
 void plan_print(FILE *to, const struct plan *plan, const struct world *world, bool verdicts)
 {
 	for (size_t i = 0; i < plan->nremoves; i++)
@@ -251,6 +262,7 @@ void plan_print(FILE *to, const struct plan *plan, const struct world *world, bo
 			  step->vgpu.type, step->vgpu.parent, step->why, kept ? ", kept at release: " : "",
 			  kept ? kept : "", other ? ", instead of " : "", other ? id : "");
 	}
+	plan_print_wait(to, plan, world);
 	for (size_t i = 0; verdicts && i < world->request->nvgpus; i++) {
 		for (size_t g = 0; g < world->inv.npgpus; g++) {
 			char why[PLAN_WHY_SIZE];

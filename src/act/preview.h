@@ -28,7 +28,7 @@ int preview_plan(struct plan *plan, struct world *world, struct err *err);
 
 /*
  * Plans the operation, rewrites the XML, and checks whether the hook could write its state. Decides as the hook would,
- * but does not wait for locks. Negative: refused; the preview has the results of the steps before the error.
+ * but never waits. Negative: refused; the preview has the results of the steps before the error.
  */
 int preview_decide(struct preview *preview, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err);
 
@@ -39,7 +39,7 @@ void preview_end(struct preview *preview);
 /* Prints what `release end` would do with the domain's leases. With `id`, only with the lease of this vGPU. */
 int preview_release(FILE *to, const struct store *store, const char *domain, const char *id, struct err *err);
 
-/* Adds why the domain starts without leases, why no vGPU can be created, and the locks that the hook would wait for. */
+/* Adds why the domain starts without leases, why no vGPU can be created, and what the hook would wait for. */
 void preview_remarks(struct remarks *out, const struct preview *preview, const char *op);
 
 enum { PLAN_WHY_SIZE = 2 * REASON_SIZE + 2 };
@@ -54,5 +54,11 @@ const char *plan_word(const struct step *step, enum plan_mode mode);
 bool plan_not_chosen(const struct plan *plan, const struct world *world, size_t req, const struct inv_pgpu *card,
 		     char why[PLAN_WHY_SIZE]);
 
-/* Prints a line for each removal and each step. With `verdicts`, also prints why each other pGPU was not chosen. */
+/* Prints what a PLAN_WAIT waits for. */
+void plan_print_wait(FILE *to, const struct plan *plan, const struct world *world);
+
+/*
+ * Prints a line for each removal, each step and a PLAN_WAIT. With `verdicts`, also prints why each other pGPU was not
+ * chosen.
+ */
 void plan_print(FILE *to, const struct plan *plan, const struct world *world, bool verdicts);

@@ -167,7 +167,7 @@ static void print(const struct planning *p, const char *refusal)
 		out_say("%s has no vGPU: nothing to do", p->who);
 	} else if (!refusal && *p->preview.unleased) {
 		out_say("domain %s: starts without a lease; %s", request->name, p->preview.unleased);
-	} else if (!refusal && plan->nsteps == 0) {
+	} else if (!refusal && plan->nsteps == 0 && plan->kind != PLAN_WAIT) {
 		out_say("domain %s: vGPUs not changed by %s: %s", request->name, operations[p->mode],
 			p->cmd->config.why.text);
 	} else if (request && p->preview.world.request) {

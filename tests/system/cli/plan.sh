@@ -260,6 +260,21 @@ decide "a pGPU that is not ready" REFUSED "$(mdev "type='nvidia-223'" | file)"
 echo "0000:85:00.0 on" >"$root/.kernel/control/register"
 decide "MIG is off" REFUSED "$(mdev "type='nvidia-474'" | file)"
 
+
+### What a start or an arrival waits for: a full card whose last guest has ended
+configure nvidia-223@0000:85:00.0 'max_instances = 1' policy 'driver_cleanup = 4' 'release_wait = 0'
+mdev "type='nvidia-223'" >"$tmp/waits.xml"
+for op in migrate prepare; do
+	call prepare begin 5 nvidia-223
+	call release end 5 2>/dev/null
+	vl_prints "$op: a pending release is waited for" plan --op $op "$tmp/waits.xml" -- M_PLAN_WAIT $vgpu "*"
+	holds "$op: and how long is told" says M_WAITS $vgpu $op 30 <<<"$err"
+	decide "$op: a pending release" PASSES "$tmp/waits.xml" $op
+	holds "$op: the dry run tells of it as well" says M_PLAN_WAIT $vgpu "*" <"$tmp/dry"
+	holds "$op: and the JSON" jq -e '.possible and (.warnings | length == 1)' <<<"$out"
+done
+pool
+
 ### VFs
 decide "a VF" PASSES "$(pci $vf | file)"
 decide "a VF of another type" REFUSED "$(pci $vf nvidia-1150 | file)"
