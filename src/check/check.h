@@ -49,12 +49,7 @@ struct check {
 	struct store store;
 	struct err store_err;       /* why `store` is not open; .code 0: `store` is open */
 	struct libvirt_files *disk; /* NULL: unreadable, or `only_pool` is set */
-	struct named_vgpu {
-		char id[ID_SIZE];
-		const char *domain;
-	} *named; /* the vGPUs of the definitions */
-	size_t nnamed;
-	bool *explained; /* explained[i]: a finding says why a pGPU does not provide the type of section i */
+	bool *explained;            /* explained[i]: a finding says why a pGPU does not provide the type of section i */
 };
 
 void check_run(struct check *check);

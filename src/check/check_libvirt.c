@@ -327,21 +327,19 @@ static void report_refused(struct check *check, const struct domxml *doc, const 
 }
 
 /* Reports a vGPU that an earlier definition has too, unless it is leased: report_refused() has reported the other. */
-static void look_at_shared(struct check *check, const struct request *request, const char *name)
+static void look_at_shared(struct check *check, const struct request *request, const struct libvirt_file *file)
 {
-	for (EACH(const struct vgpu_request *, req, request->vgpus, request->nvgpus)) {
-		struct named_vgpu *vgpu = text_find(check->named, check->nnamed, sizeof(*vgpu), req->id);
+	struct libvirt_files earlier = *check->disk;
 
-		if (vgpu && !lease_find(&check->world->leases, req->id))
-			check_warn(at_definition(check, name),
+	earlier.n = (size_t)(file - earlier.list);
+	for (EACH(const struct vgpu_request *, req, request->vgpus, request->nvgpus)) {
+		const char *other = req->any ? NULL : libvirt_files_names(&earlier, req->id, NULL);
+
+		if (other && !lease_find(&check->world->leases, req->id))
+			check_warn(at_definition(check, file->name),
 				   request->nova ? "shelve and unshelve one of them" : "ignore this if they take turns",
-				   "domains %s and %s have vGPU %s, so only one of them can run at a time",
-				   vgpu->domain, name, req->id);
-		if (vgpu || req->any)
-			continue;
-		vgpu = mem_add(&check->named, &check->nnamed, sizeof(*vgpu));
-		text_copy(vgpu->id, sizeof(vgpu->id), req->id);
-		vgpu->domain = name;
+				   "domains %s and %s have vGPU %s, so only one of them can run at a time", other,
+				   file->name, req->id);
 	}
 }
 
@@ -388,7 +386,7 @@ static bool look_at_definition(struct check *check, const struct libvirt_file *f
 				   request->vgpus[i].id);
 	if (check->inv)
 		report_refused(check, doc, file->name);
-	look_at_shared(check, request, file->name);
+	look_at_shared(check, request, file);
 	remark_domain(&remarks, doc, check->host);
 	report_remarks(check, file->name, &remarks);
 	return marked;
@@ -422,8 +420,6 @@ void check_domains(struct check *check)
 	for (EACH(const struct libvirt_file *, file, check->disk->list, check->disk->n))
 		if (!file->runs)
 			found += look_at_definition(check, file);
-	free(steal_ptr(&check->named));
-	check->nnamed = 0;
 	if (found && check->n == noted)
 		check_pass(check_at_path(check, DEFINED), "metadata of %zu definition%s valid", found,
 			   found == 1 ? "" : "s");

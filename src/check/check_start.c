@@ -148,13 +148,18 @@ static bool nova_has_one(struct check *check, struct start *s)
 
 static void look_at_start(struct check *check, struct start *start, const struct section *section, bool vf)
 {
+	const struct plan *plan = &check->plan;
+
 	start->section = section;
 	start->vgpu.kind = vf ? REQUEST_PCI : REQUEST_MDEV;
 	start->vgpu.managed_as_needed = vf;
 	text_copy(start->vgpu.facts.type, sizeof(start->vgpu.facts.type), section->type);
 	if (!nova_has_one(check, start))
 		plan_start(check, start, vf ? PLAN_ASSIGN : PLAN_PREPARE);
-	report_start(check, start);
+	/* If the state cannot be written, no start gets a new vGPU. check_state() reports that. */
+	if (start->planned < 0 || !plan->nsteps || plan->steps[0].kind != STEP_CREATE ||
+	    plan->steps[0].vgpu.framework == FW_VF || check_can_lease(check))
+		report_start(check, start);
 }
 
 /* The types that get no pGPU because the type of `first` takes all pGPUs that no section names. */

@@ -45,17 +45,29 @@ static void look_at_directory(struct check *check, const char *path)
 			   "is not owned by root, or is writable by others, so the hook refuses to use it");
 }
 
-/*
- * Reports with `status` if the hook could not write below `path`; `without` is the consequence. The hook runs in
- * libvirt's mount namespace, where `path` may be mounted read-only.
- */
+/* Could the hook write below `path`? It runs in libvirt's mount namespace, where `path` may be mounted read-only. */
+static bool is_writable(const struct host *host, const char *path, struct store_space *space,
+			struct store_space *libvirts)
+{
+	store_space(host->root, path, space);
+	store_space(host->libvirt, path, libvirts);
+	return !space->code && libvirts->code != -EROFS && space->bytes >= SPACE_NEEDED && space->files >= FILES_NEEDED;
+}
+
+bool check_can_lease(const struct check *check)
+{
+	struct store_space space, libvirts;
+
+	return is_writable(check->host, "run/vgpu-lease", &space, &libvirts) || check_denied(-space.code);
+}
+
+/* Reports with `status` if the hook could not write below `path`; `without` is the consequence. */
 static void look_at_writable(struct check *check, const char *path, enum check_status status, const char *without)
 {
 	const struct host *host = check->host;
 	struct store_space space, libvirts;
+	bool writable = is_writable(host, path, &space, &libvirts);
 
-	store_space(host->root, path, &space);
-	store_space(host->libvirt, path, &libvirts);
 	/* look_at_directory() has reported that `path` is not a directory. */
 	if (space.code == -ENOTDIR && strcmp(space.near, path) == 0)
 		return;
@@ -68,9 +80,11 @@ static void look_at_writable(struct check *check, const char *path, enum check_s
 	else if (check_denied(-space.code))
 		check_warn(check, "run as root", "%s", err_describe(-space.code));
 	else if (space.code)
+		/* Only if it is full or read-only, starts continue without a lease. */
 		check_report(check, status, "see its permissions, mount(8), lsattr(1)", "cannot be written (%s), so %s",
-			     err_describe(-space.code), without);
-	else if (space.bytes < SPACE_NEEDED || space.files < FILES_NEEDED)
+			     err_describe(-space.code),
+			     status == CHECK_FAIL ? "every start with a vGPU is refused" : without);
+	else if (!writable)
 		check_report(check, status, "free some space: 'du -xa' shows what uses it",
 			     "the file system is full (%llu KiB, %lld files left), so %s", space.bytes >> 10,
 			     (long long)space.files, without);
@@ -90,7 +104,7 @@ void check_state(struct check *check)
 	for (size_t i = 0; i < ARRAY_SIZE(directories); i++)
 		look_at_directory(check, directories[i]);
 	if (!denied)
-		look_at_writable(check, "run/vgpu-lease", CHECK_FAIL, "every start with a vGPU is refused");
+		look_at_writable(check, "run/vgpu-lease", CHECK_FAIL, "every start that needs a new vGPU is refused");
 	look_at_writable(check, "var/lib/vgpu-lease", CHECK_WARN, "the history of vGPUs is not kept");
 	/* look_at_directory() has reported ENOTDIR and ELOOP. */
 	if (!check->store_err.code || err.code == ENOTDIR || err.code == ELOOP)
@@ -224,18 +238,19 @@ static void report_foreign(struct check *check, const struct gc *pass)
 	int64_t now = sys_now_ms();
 
 	for (EACH(const struct gc_item *, item, pass->items, pass->n)) {
-		char when[64] = "when a start needs its capacity, or by 'vgpu-lease gc'";
+		const char *how = item->novas ? "by vgpu-leased"
+					      : "when a start needs its capacity, or by 'vgpu-lease gc'";
+		char when[96] = "";
 
 		kept += !item->leased && item->fate.due_ms == FATE_KEPT;
 		if (item->leased || (item->outcome != GC_GOES && item->fate.due_ms <= 0))
 			continue;
-		if (item->novas && item->fate.due_ms > now)
-			snprintf(when, sizeof(when), "by vgpu-leased, in %lld s",
-				 (long long)(item->fate.due_ms - now) / 1000);
-		else if (item->novas)
-			text_copy(when, sizeof(when), "by vgpu-leased");
-		check_pass(check_at(check, "%s", item->vgpu.id), "an orphan (%s on %s%s): removed %s%s",
-			   item->vgpu.type, item->vgpu.parent, item->exists ? "" : ", an mdevctl definition only", when,
+		if (item->fate.due_ms > now)
+			snprintf(when, sizeof(when), ", in %lld s%s", (long long)(item->fate.due_ms - now) / 1000,
+				 item->novas ? "" : " at the earliest, and at once by 'vgpu-lease gc --grace 0'");
+		check_pass(check_at(check, "%s", item->vgpu.id), "an orphan (%s on %s%s): removed %s%s%s",
+			   item->vgpu.type, item->vgpu.parent, item->exists ? "" : ", an mdevctl definition only", how,
+			   when,
 			   item->exists && mdevctl_defines_on(check->host, item->vgpu.id, item->vgpu.parent)
 				   ? "; its mdevctl definition is removed with it"
 				   : "");

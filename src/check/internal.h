@@ -48,6 +48,7 @@ int reload_ask(const char *unit, int64_t *wall_us, struct err *err);
 
 void check_domains(struct check *check);
 void check_state(struct check *check);
+bool check_can_lease(const struct check *check); /* false: check_state() fails, because the state cannot be written */
 
 /* check_locks() and the following functions need an open check->store. */
 void check_locks(struct check *check);

@@ -36,7 +36,9 @@ call release end 1
 orphan 0000:84:00.0 "$large" 7
 under nvidia-222 policy 'reclaim_grace = 0' 'driver_cleanup = 0' -- types "an orphan that would be removed is in nobody's way"
 like "$out" "*PASS  type *$(message M_CHECK_WOULD_REMOVE 1)*" "and is told of"
-remove_device "$(uuid 7)"
+under nvidia-222 policy 'driver_cleanup = 0' -- check_says "and before its grace is over, when" "$(uuid 7)" M_CHECK_ORPHAN_WAITS "*"
+vl gc --grace 0
+fails "and that gc --grace 0 removes it, which it does" exists 7
 
 # What a start cannot have goes beyond the first card.
 anew t4:2
@@ -106,23 +108,28 @@ anew t4+l40s
 under 'nvidia-222@10de:*' 'nvidia-1145@10de:*' policy 'pgpu_types = several' -- types "each type is planned on the cards that make it alone"
 is "$(grep -c '^PASS  type ' <<<"$out")" 2 "and gets one there"
 
-# The state cannot be written: each start would be refused.
+# The state cannot be written: each start that needs a new vGPU would be refused.
 anew t4
 one nvidia-222
 mount -t tmpfs -o size=64k,mode=755 none "$root/run"
 dd if=/dev/zero of="$root/run/ballast" bs=4k 2>/dev/null
 among() { check; like "$status|$(grep ' state ' <<<"$notes")" "$1" "$2"; } # PATTERN SENTENCE
-among "1|FAIL state $root/run: *full*" "/run is full"
+among "1|FAIL state $root/run: *full*$(message M_CHECK_NO_NEW)*" "/run is full"
+check_counts "and no start is said to get one" 0 '^[A-Z]+ +type '
 rm "$root/run/ballast"
 among "0|WARN state $root/run: *" "/run is almost full"
 mkdir -m 700 "$root/run/vgpu-lease"
 mount -t tmpfs -o size=8m,mode=700 none "$root/run/vgpu-lease"
 among "0|" "the directory's own capacity counts"
+call prepare begin 1
 mount -o remount,ro "$root/run/vgpu-lease"
-among "1|FAIL state $root/run/vgpu-lease: *read-only*" "/run/vgpu-lease is read-only"
+among "1|FAIL state $root/run/vgpu-lease: *read-only*$(message M_CHECK_NO_NEW)*" "/run/vgpu-lease is read-only"
+holds "which a start that has its vGPU does not need" call prepare begin 1
+check_counts "and check tells" 0 '^PASS +type '
 umount "$root/run/vgpu-lease" "$root/run"
+remove_device "$(uuid 1)"
 mv "$root/run" "$root/elsewhere" && ln -s loop "$root/run"
-among "1|FAIL state $root/run: $(message M_CHECK_NOT_WRITABLE)*" "/run leads nowhere"
+among "1|FAIL state $root/run: $(message M_CHECK_NOT_WRITABLE "*")*" "/run leads nowhere"
 rm "$root/run" && mv "$root/elsewhere" "$root/run"
 
 # Drivers that are not loaded: the card is there, and makes nothing.
