@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "look/kernel.h"
+#include "look/vfio_users.h"
 #include "act/release.h"
 #include "internal.h"
 #include "act/fate_facts.h"
@@ -148,8 +149,10 @@ static bool locked_before(const struct plan *plan, size_t step)
 void preview_remarks(struct remarks *out, const struct preview *p, const char *op)
 {
 	const struct plan *plan = &p->plan;
+	const struct policy *policy;
 	struct err held;
 	char wait[96];
+	pid_t pid;
 
 	if (*p->unleased)
 		remark_add(out, p->unleased, "starts without a lease");
@@ -157,23 +160,29 @@ void preview_remarks(struct remarks *out, const struct preview *p, const char *o
 		return;
 	if (*plan->warning)
 		remark_add(out, "QEMU ends if the driver here cannot load its state", "%s", plan->warning);
+	policy = &p->lifecycle->config->policy;
 	if (plan->kind == PLAN_WAIT) {
 		snprintf(wait, sizeof(wait), "%s waits up to lock_timeout (%d s) for that, and is refused otherwise",
-			 op, p->lifecycle->config->policy.lock_timeout_s);
+			 op, policy->lock_timeout_s);
 		remark_add(out, wait, "vGPU %s: not available until a creation or removal has ended",
 			   p->world.asked->vgpus[plan->refused_vgpu].id);
 	}
 	if (!config_is_valid(p->lifecycle->config))
 		remark_add(out, "until then existing vGPUs are used as they are, and none is created", "%s%s",
 			   p->lifecycle->config->why.text, config_fix(p->lifecycle->config));
-	snprintf(wait, sizeof(wait), "%s would wait up to %d s for it", op,
-		 p->lifecycle->config->policy.lock_timeout_s);
+	snprintf(wait, sizeof(wait), "%s would wait up to %d s for it", op, policy->lock_timeout_s);
 	if (store_lock_holder(&p->store, NULL, 0, &held) < 0)
 		remark_add(out, wait, "%s", held.text);
 	for (size_t i = 0; p->world.mode == PLAN_PREPARE && i < plan->nsteps; i++)
 		if (plan->steps[i].kind == STEP_CREATE && !locked_before(plan, i) &&
 		    store_lock_holder(&p->store, plan->steps[i].vgpu.pgpu, 0, &held) < 0)
 			remark_add(out, wait, "%s", held.text);
+	snprintf(wait, sizeof(wait), "%s would wait up to %d s for it", op,
+		 (int)sooner(policy->release_timeout_s, policy->lock_timeout_s));
+	for (size_t i = 0; p->world.mode == PLAN_PREPARE && p->world.users && i < plan->nsteps; i++)
+		if (plan->steps[i].kind == STEP_KEEP &&
+		    vfio_users_open(p->world.users, p->store.host, plan->steps[i].vgpu.id, &pid, &held) == 1)
+			remark_add(out, wait, "vGPU %s: process %d has it open", plan->steps[i].vgpu.id, (int)pid);
 }
 
 static const char *end_of(const struct store *store, const struct lease *lease)

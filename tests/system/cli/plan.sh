@@ -49,6 +49,10 @@ fails "and nothing of the placeholder is left" grep -q 00000000-0000 "$tmp/patch
 is "$(diff "$tmp/placeholder.xml" "$tmp/patched.xml" | grep -c '^>')" 2 "in the hostdev and in the metadata"
 
 call prepare begin 1 nvidia-222
+hold 1
+plan 1 nvidia-222
+leave
+holds "a process that has its vGPU open, and how long a start waits, are told" says M_OPEN_WAIT "$(uuid 1)" $$ prepare 10 <<<"$err"
 plan_begins "what it has it keeps" "0|$(message M_PLAN_KEEP "$(uuid 1)" nvidia-222 0000:84:00.0 "$(message M_PLAN_KEPT)")" 1 nvidia-222
 call prepare begin 2 nvidia-222
 plan 3 nvidia-222
