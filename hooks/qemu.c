@@ -204,7 +204,7 @@ static int gate(struct hook *hook, enum count_op what, struct err *err)
 		log_warn("%s", err->text);
 	if (hook->host.root < 0)
 		return 0;
-	return hostdev_filter_possible(&hook->config) || (what == COUNT_PREPARE && lease_any(&hook->host));
+	return hostdev_filter_may_keep(&hook->host, &hook->config, what == COUNT_PREPARE);
 }
 
 /* Reads only the domain's UUID, because a release needs no more of the XML. */

@@ -25,10 +25,15 @@ static bool enables_types(const struct config *config)
 
 bool hostdev_filter_possible(const struct config *config)
 {
-	for (size_t i = 0; i < config->nsections; i++)
+	for (size_t i = 0; config && i < config->nsections; i++)
 		if (config->sections[i].vf)
 			return true;
-	return enables_types(config);
+	return config && enables_types(config);
+}
+
+bool hostdev_filter_may_keep(const struct host *host, const struct config *config, bool starts)
+{
+	return hostdev_filter_possible(config) || (starts && lease_any(host));
 }
 
 bool hostdev_filter_leased(const struct host *host, const char *domain)
@@ -118,7 +123,7 @@ bool hostdev_is_ours(const struct request *request, const struct vgpu_request *r
 	/* Without a configuration, a plain VF is passed through like any PCI device: nothing has to create it. */
 	if (req->has_metadata && ((config && config_is_valid(config)) || !host || !is_plain_vf(host, req->id)))
 		return true;
-	return config && hostdev_filter_possible(config) && is_of_pool(host, config, req->id);
+	return hostdev_filter_possible(config) && is_of_pool(host, config, req->id);
 }
 
 static int refuse_pgpu(const struct request *request, const struct host *host, struct err *err)

@@ -40,7 +40,7 @@ static bool is_beside(const struct host *host, const struct config *config, cons
 	return false;
 }
 
-/* Reads the card of the VF at this address. False: there is no such VF, or its card is not a GPU. */
+/* Reads the card of the VF at this address. False: the VF is missing, or its card is not a GPU. */
 static bool find_gpu(const struct host *host, const char *vf, struct inv_pgpu *card)
 {
 	return inventory_vf_card(host, vf, card) == VF_PRESENT && card->gpu;
@@ -82,7 +82,7 @@ static void remark_hostdev(struct remarks *out, const struct request *request, c
 	} else if (!ours && inv && find_gpu(host, req->id, &card) && makes_mdevs(inv, card.address)) {
 		remark_add(out, "use one of its mdevs (type='mdev')",
 			   "hostdev %s is a VF of %s, a pGPU of the pool, which provides mdevs", req->id, card.address);
-	} else if (!ours && config && hostdev_filter_possible(config) && find_gpu(host, req->id, &card)) {
+	} else if (!ours && hostdev_filter_possible(config) && find_gpu(host, req->id, &card)) {
 		remark_add(out, "use a VF of the pool, or add the card to device_addresses",
 			   "hostdev %s is not in the pool, and neither is its card, %s", req->id, card.address);
 	}
@@ -101,7 +101,7 @@ static void remark_past_libvirt(struct remarks *out, const char *id, const struc
 			remark_pgpu(out, "device of <qemu:commandline>", id);
 		return;
 	}
-	if (uuid_parse(uuid, id) || (config && hostdev_filter_possible(config) && find_gpu(host, id, &card)))
+	if (uuid_parse(uuid, id) || (hostdev_filter_possible(config) && find_gpu(host, id, &card)))
 		remark_add(out, "name it in a <hostdev> instead",
 			   "<qemu:commandline> gives %s to QEMU, so it is neither created nor leased", id);
 }
