@@ -101,6 +101,16 @@ is "$(leases)$(devices)" 0 "releases"
 holds "an arrival" hook vm migrate begin - <"$vm"
 leaves "is reserved for as long as the host runs" 1 later "$builddir/vgpu-lease" --root "$root" gc
 
+### In a PID namespace of its own, as in a container: the host's processes are invisible, so any may have the vGPU open
+new_host t4:1 nvidia-222 policy 'driver_cleanup = 0' 'start_grace = 1'
+# shellcheck disable=SC2016 # of the other shell
+apart() { unshare --pid --fork --mount bash -c 'mount -t proc none "$0/proc" && exec "$@"' "$root" "$@"; }
+holds "a process sees only its namespace" apart test ! -e "$root/proc/$$"
+prepare "$vm"
+sed -i s/^since_ms=.*/since_ms=1/ "$root/run/vgpu-lease/leases/$u1"
+leaves "the vGPU of a domain that is not running stays" "$u1 1" apart "$builddir/vgpu-lease" --root "$root" gc
+leaves "from the host's namespace it is removed" 0 lease gc
+
 ### Leases that a running domain does not use: an attach was killed midway, or a device was unplugged and no handler runs
 new_host t4+l40s/1
 configure_both 'driver_cleanup = 0' 'create_timeout = 1' 'start_grace = 1'
