@@ -244,9 +244,8 @@ void check_run(struct check *check)
 	check->config = check->config ? check->config : &config;
 	if (r < 0) {
 		config_fails(check, r, &mistakes, &err);
-	} else {
-		if (!check->only_pool)
-			config_passes(check, check->config);
+	} else if (!check->only_pool) {
+		config_passes(check, check->config);
 	}
 	config_notes_free(&mistakes);
 	run(check);

@@ -140,9 +140,10 @@ static void print_facts(const struct status *status, const struct term *term, co
 	if (card->pool.in_pool)
 		return;
 	/* print_problems() shows an error of the whole configuration. */
-	snprintf(text, sizeof(text), "not in the pool%s%s",
-		 config_is_valid(&status->cmd->config) || !card->ready ? ": " : "",
-		 config_is_valid(&status->cmd->config) || !card->ready ? row->reason : "");
+	if (config_is_valid(&status->cmd->config) || !card->ready)
+		snprintf(text, sizeof(text), "not in the pool: %s", row->reason);
+	else
+		snprintf(text, sizeof(text), "not in the pool");
 	say_under(term, margin, text);
 }
 

@@ -90,7 +90,7 @@ void plan_only_type(const struct planner *p, const struct inv_parent *vf)
 	autofree const struct section **types = NULL;
 
 	/* A remembered type may also be the pool's only type. The pool then counts as the source. */
-	if ((resolved->ntypes && resolved->source != TYPE_REMEMBERED))
+	if (resolved->ntypes && resolved->source != TYPE_REMEMBERED)
 		return;
 	types = pool_types(&p->world->inv, resolved->req->kind == REQUEST_MDEV, vf);
 	if (!types[0] || types[1] || !resolve_fits(resolved, types[0]->type))

@@ -332,9 +332,7 @@ static const struct inv_parent *freed_vf(const struct planner *p, const char *ty
 	return NULL;
 }
 
-/*
- * Sets the VF of a PCI hostdev: p->only, a free VF, or a VF of the removals. False: there is none, or it does not suit.
- */
+/* Sets the VF of a PCI hostdev: p->only, a free VF, or a VF of the removals. False: no suitable VF. */
 static bool leave_vf(const struct planner *p, struct candidate *c)
 {
 	if (p->resolved->req->kind != REQUEST_PCI)

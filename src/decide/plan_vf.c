@@ -284,8 +284,8 @@ static bool replace_type(struct planner *p, const struct inv_device *device)
 	for (int t = resolved->ntypes; t-- > 0;)
 		if (pool_gives(device->parent, resolved->types[t]))
 			type = resolved->types[t];
-	attempt = capacity_failed_attempt(p->world, device->vgpu.pgpu, type);
 
+	attempt = capacity_failed_attempt(p->world, device->vgpu.pgpu, type);
 	/* Do not try again, because the removal has failed in this run. */
 	if (attempt)
 		return plan_refuse_device(p, "its type is %s, and %s", device->vgpu.type, attempt->reason);
