@@ -16,13 +16,23 @@ struct found {
 	const struct inventory *inv;
 };
 
+/* Why the card (NULL: not in the inventory) provides nothing for the section, as the inventory has it; "": unknown. */
+static const char *reason_of(const struct section *section, const struct inv_pgpu *card)
+{
+	if (!card)
+		return "";
+	if (!card->ready)
+		return card->reason;
+	return section->vf && card->framework != FW_VF ? INV_NEEDS_TYPE : card->pool.reason;
+}
+
 static void add_missing(struct found *found, enum missing_how how, const struct section *section,
 			const struct location *at, const char *address)
 {
 	struct missing_card *missing = mem_add(&found->list, &found->n, sizeof(*missing));
 	const struct inv_parent *vf = inventory_parent(found->inv, address);
 	const struct inv_pgpu *card = vf ? vf->card : inventory_pgpu(found->inv, address);
-	const char *reason = !card ? "" : card->ready ? card->pool.reason : card->reason;
+	const char *reason = reason_of(section, card);
 
 	missing->how = how;
 	missing->section = section;

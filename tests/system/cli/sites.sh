@@ -223,6 +223,8 @@ for card in 26 84; do
 	is "$(grep -c "0000:$card:00.0" <<<"$out")" 1 "and is named once"
 done
 reports "a start does not say either that nothing names it" start_vf 1 0000:26:00.4 -- M_NEEDS_TYPE
+new_host t4 nvidia-222 vf_gpu@0000:84:00.0
+check_says "so does one that is in the pool for a type" "^FAIL +pgpu .*0000:84:00.0" M_NEEDS_TYPE
 
 ### Two guests take turns on one VF, each with a type of its own
 new_host l40s/4 nvidia-1156@0000:26:00.0 nvidia-1147@0000:26:00.0 policy 'pgpu_types = several'
