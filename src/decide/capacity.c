@@ -57,7 +57,7 @@ struct card_load {
 	bool kept;          /* one of the devices of another type cannot be removed by retype */
 	bool preset;        /* one of them was not made for a guest, but retype can remove it */
 	bool elsewhere;     /* one of them is on a VF that cannot have the requested type */
-	bool mixed;         /* devices have several sizes, so mixed-size mode is on */
+	bool mixed;         /* devices and offers have several sizes, so mixed-size mode is on */
 };
 
 /* While the kernel creates or removes a device, only the lease has the type. */
@@ -124,6 +124,26 @@ static void load_leases(struct card_load *load, const struct asked *asked)
 	}
 }
 
+static void add_size(struct card_load *load, const struct inv_type *type)
+{
+	if (!type || type->framebuffer_mib == UNKNOWN)
+		return;
+	load->mixed |= load->known_mib && type->framebuffer_mib != load->known_mib;
+	load->known_mib = type->framebuffer_mib;
+}
+
+/* In mixed-size mode only, a card in use offers another size. */
+static bool offers_another_size(const struct inv_pgpu *card, int mib)
+{
+	for (size_t i = 0; mib && i < card->noffers; i++) {
+		const struct inv_type *t = card->offers[i].type;
+
+		if (card->offers[i].available > 0 && !t->slices && t->framebuffer_mib > 0 && t->framebuffer_mib != mib)
+			return true;
+	}
+	return false;
+}
+
 static struct card_load load_of(const struct asked *asked)
 {
 	const struct world *world = asked->query->world;
@@ -131,7 +151,9 @@ static struct card_load load_of(const struct asked *asked)
 
 	for (const struct inv_device *d = NULL; (d = inventory_next_on(&world->inv, asked->card, d));) {
 		const struct lease *lease = lease_find(&world->leases, d->vgpu.id);
-		const char *type = type_of(d, lease, asked->type->id);
+		/* A start removes the orphan whose VF is reserved for another type. */
+		const char *type = lease && lease->state == LEASE_RESERVED ? lease->vgpu.type
+									   : type_of(d, lease, asked->type->id);
 		const struct inv_type *t = inventory_type_on(&world->inv, asked->card, type);
 		int mib = t ? t->framebuffer_mib : lease ? lease->framebuffer_mib : UNKNOWN;
 
@@ -141,10 +163,10 @@ static struct card_load load_of(const struct asked *asked)
 			load.elsewhere |= !pool_gives(d->parent, asked->type->id);
 		}
 		load.devices++;
-		load.mixed |= load.known_mib && mib != UNKNOWN && mib != load.known_mib;
-		load.known_mib = mib != UNKNOWN ? mib : load.known_mib;
+		add_size(&load, inventory_type_on(&world->inv, asked->card, d->vgpu.type));
 		load_one(&load, asked->type, type, mib, lease);
 	}
+	load.mixed |= offers_another_size(asked->card, load.known_mib);
 	load_leases(&load, asked);
 	return load;
 }
@@ -186,34 +208,15 @@ __attribute__((format(printf, 4, 5))) static void bound(struct capacity *space, 
 	va_end(ap);
 }
 
-/* Does the type fill its GPU instance? A smaller type with as many slices does not. */
-static bool fills_instance(const struct inv_pgpu *card, const struct inv_type *type)
-{
-	for (size_t i = 0; i < card->noffers; i++)
-		if (card->offers[i].type->slices == type->slices &&
-		    card->offers[i].type->framebuffer_mib > type->framebuffer_mib)
-			return false;
-	return true;
-}
-
 static void explain_no_instance(struct capacity *space, const struct inventory *inv, const struct inv_pgpu *card,
 				const struct inv_type *type)
 {
 	int mig = mig_mode(inv, card);
-	char enable[128] = "", profile[32] = "PROFILE";
-	bool exact = fills_instance(card, type);
 
 	if (space->full)
 		return;
 	bound(space, 0, CAUSE_NO_INSTANCE, mig == 0 ? "MIG mode is off" : "no GPU instance for it is free");
-	if (mig != 1)
-		snprintf(enable, sizeof(enable), "'nvidia-smi -i %s -mig 1'%s, then ", card->address,
-			 mig == 0 ? "" : " if MIG mode is off");
-	if (exact)
-		snprintf(profile, sizeof(profile), "%dg.%dgb%s", type->slices, type->framebuffer_mib / 1024,
-			 strstr(type->name, "CME") ? "+me" : "");
-	snprintf(space->fix, sizeof(space->fix), "%s'nvidia-smi mig -i %s -cgi %s -C' makes a GPU instance%s", enable,
-		 card->address, profile, exact ? "" : " (see 'nvidia-smi mig -lgip')");
+	plan_text_instance_fix(card, type, mig, space->fix);
 }
 
 /* Suggests a retype command. Suggests only its dry run if a vGPU cannot be removed or was not made for a guest. */
@@ -303,16 +306,20 @@ static void judge(struct capacity *space, const struct card_load *load, const st
 	/* If the card is empty, report the driver's reason, because the card cannot be full. */
 	if (asked->available < 1 && on_it == 0)
 		explain_none(space, load, asked);
-	if (card->nvidia && *load->other && !load->mixed && (asked->available == 0 || load->devices == 0)) {
+	if (card->nvidia && *load->other && !load->mixed) {
 		if (!load->leased_beside && !load->kept)
 			advise_retype(space, load, asked);
 		bound(space, 0, CAUSE_BLOCKED, "holds %s (%d MiB), and a pGPU holds one framebuffer size at a time",
 		      load->other, load->other_mib);
 	}
-	if (mixed && type->max_instance > 0)
+	if (mixed && type->max_instance > 0) {
+		int short_mib = (int)(load->used_mib - whole_mib(card)) + type->framebuffer_mib;
+
+		/* At least 1, because a driver that offers none may need a larger gap in the framebuffer. */
+		space->short_mib = !load->mixed ? 0 : short_mib > 1 ? short_mib : 1;
 		bound(space, fit_between(load, whole_mib(card), type, asked->available), CAUSE_IN_USE,
 		      "full (%.0f of %.0f MiB of its framebuffer in use)", load->used_mib, whole_mib(card));
-	else if (capacity > 0 && (card->sriov || card->nvidia))
+	} else if (capacity > 0 && (card->sriov || card->nvidia))
 		bound(space, capacity - all, CAUSE_IN_USE, "full (%d of %d in use)", all, capacity);
 	if (card->sriov)
 		bound_by_vfs(space, vfs);

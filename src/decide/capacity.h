@@ -16,7 +16,8 @@
 struct capacity {
 	bool has;
 	int left;
-	int excess;                      /* `full`: how many vGPUs must go to make capacity for one */
+	int excess;    /* `full`: how many vGPUs must go to make capacity for one */
+	int short_mib; /* mixed-size mode: how much framebuffer must be freed for one; 0: one size at a time */
 	const struct inv_parent *parent; /* the parent to use; NULL: none */
 	double share;                    /* the used part of the pGPU, 0 to 1 */
 	double whole_mib;                /* the pGPU's framebuffer; 0: not known */

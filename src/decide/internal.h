@@ -137,6 +137,9 @@ const struct inv_parent *plan_own_vf(const struct planner *p);
 /* plan_text.c: writes "nvidia-222" or "VGPU (nvidia-222, nvidia-231)", and where the types come from. */
 void plan_text_request(const struct resolved_request *resolved, char *buf, size_t size);
 
+/* Writes how to make a GPU instance for a MIG-backed type. `mig`: is MIG mode on? 1, 0 or UNKNOWN. */
+void plan_text_instance_fix(const struct inv_pgpu *card, const struct inv_type *type, int mig, char fix[REASON_SIZE]);
+
 /* Writes the refusal text: why no pGPU has capacity, and what to do. */
 void plan_text_no_capacity(const struct planner *p);
 

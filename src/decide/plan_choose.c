@@ -124,23 +124,48 @@ static bool gives_capacity(const struct candidate *c, const struct inventory *in
 
 /* What can be removed: what blocks the type, and what does not but makes capacity. */
 struct removable {
-	const char *others[PLAN_REMOVES_MAX];
+	struct removable_other {
+		const char *id;
+		int worth; /* MiB if `in_mib`, else 1 */
+	} others[PLAN_REMOVES_MAX];
 	size_t nothers;
-	bool stays; /* what blocks the type must stay */
+	bool in_mib; /* framebuffer is needed (mixed-size mode, not below a cap), not a number of vGPUs */
+	bool stays;  /* what blocks the type must stay */
 };
+
+static int worth_of(const struct removable *found, const struct inv_type *type)
+{
+	return found->in_mib && type && type->framebuffer_mib > 0 ? type->framebuffer_mib : 1;
+}
 
 static void add_removable(struct planner *p, struct removable *found, const struct candidate *c,
 			  const struct vgpu_ref *vgpu, const struct inv_parent *parent)
 {
 	const struct inventory *inv = &p->world->inv;
-	bool blocks = blocks_type(inv, c->card, vgpu->type, c->type), goes = plan_may_remove(p->world, vgpu->id);
+	bool blocks = !c->space.short_mib && blocks_type(inv, c->card, vgpu->type, c->type);
+	bool goes = plan_may_remove(p->world, vgpu->id);
 
 	if (blocks && goes && p->plan->nremoves < PLAN_REMOVES_MAX)
 		memcpy(p->plan->removes[p->plan->nremoves++], vgpu->id, ID_SIZE);
 	else if (blocks)
 		found->stays = true;
 	else if (goes && found->nothers < PLAN_REMOVES_MAX && gives_capacity(c, inv, vgpu->type, parent))
-		found->others[found->nothers++] = vgpu->id;
+		found->others[found->nothers++] = (struct removable_other){
+			vgpu->id, worth_of(found, inventory_type_on(inv, c->card, vgpu->type))
+		};
+}
+
+/* Takes the smallest that is enough alone, else the largest. */
+static struct removable_other take_other(struct removable *found, int need)
+{
+	struct removable_other *best = found->others, taken;
+
+	for (struct removable_other *o = best + 1; o < found->others + found->nothers; o++)
+		if (best->worth < need ? o->worth > best->worth : o->worth >= need && o->worth < best->worth)
+			best = o;
+	taken = *best;
+	memmove(best, best + 1, (size_t)(found->others + --found->nothers - best) * sizeof(*best));
+	return taken;
 }
 
 /*
@@ -151,8 +176,8 @@ static bool find_removes(struct planner *p, const struct candidate *c)
 {
 	const struct world *world = p->world;
 	const struct capacity_query query = plan_query(p, "");
-	struct removable found = { 0 };
-	size_t excess = (size_t)c->space.excess;
+	struct removable found = { .in_mib = c->space.short_mib && c->space.cause != CAUSE_CAP };
+	int need = found.in_mib ? c->space.short_mib : c->space.excess;
 
 	p->plan->nremoves = 0;
 	for (const struct inv_device *d = NULL; (d = inventory_next_on(&world->inv, c->card, d));)
@@ -165,9 +190,14 @@ static bool find_removes(struct planner *p, const struct candidate *c)
 		    !gone && capacity_counts(&query, l))
 			add_removable(p, &found, c, &l->vgpu, inventory_parent(&world->inv, l->vgpu.id));
 	}
-	for (size_t i = 0; i < found.nothers && p->plan->nremoves < excess && p->plan->nremoves < PLAN_REMOVES_MAX; i++)
-		memcpy(p->plan->removes[p->plan->nremoves++], found.others[i], ID_SIZE);
-	if (found.stays || p->plan->nremoves < excess)
+	need -= (int)p->plan->nremoves;
+	while (need > 0 && found.nothers && p->plan->nremoves < PLAN_REMOVES_MAX) {
+		struct removable_other other = take_other(&found, need);
+
+		memcpy(p->plan->removes[p->plan->nremoves++], other.id, ID_SIZE);
+		need -= other.worth;
+	}
+	if (found.stays || need > 0)
 		p->plan->nremoves = 0;
 	return p->plan->nremoves > 0;
 }
@@ -371,15 +401,10 @@ enum plan_kind plan_choose(struct planner *p, const char *id)
 {
 	const struct resolved_request *resolved = p->resolved;
 	struct search found = { .id = id, .rule = NO_CHOICE };
-	const struct lease *own = lease_find(&p->world->leases, id);
-	bool reserved;
-
 	/* The state that arrives has the reserved type, so no other type is possible. */
-	if (own && !own->promised && own->state == LEASE_RESERVED && resolved->ntypes > 1 &&
-	    resolve_fits(resolved, own->vgpu.type))
-		search_for_type(p, own->vgpu.type, &found);
-	reserved = found.best.card;
-	for (int t = 0; t < resolved->ntypes && !reserved; t++)
+	bool reserved = resolved->ntypes && strcmp(resolved->types[0], resolved->reserved) == 0;
+
+	for (int t = 0; t < resolved->ntypes && !(reserved && found.best.card); t++)
 		if (!found.best.card || is_alike(p->world, found.best.type, resolved->types[t]))
 			search_for_type(p, resolved->types[t], &found);
 		else

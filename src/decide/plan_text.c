@@ -22,6 +22,9 @@ static void add_source(const struct resolved_request *resolved, char *buf, size_
 	case TYPE_UNSAID:
 	case TYPE_ASKED:
 		break;
+	case TYPE_RESERVED:
+		text_add(buf, size, ", reserved when the domain arrived");
+		break;
 	case TYPE_DEFINED:
 		text_add(buf, size, ", from its mdevctl definition (/etc/mdevctl.d/%s/%s)", resolved->last_parent,
 			 resolved->req->id);
@@ -69,6 +72,31 @@ static void add_other_types(const struct planner *p, char *buf, size_t size)
 			text_add(buf, size, "%stype='%s'", n++ ? " or " : "; or write ", types[i]->type);
 	if (n)
 		text_add(buf, size, " in its <vgpu:device>");
+}
+
+/* Does the type fill its GPU instance? A smaller type with as many slices does not. */
+static bool fills_instance(const struct inv_pgpu *card, const struct inv_type *type)
+{
+	for (size_t i = 0; i < card->noffers; i++)
+		if (card->offers[i].type->slices == type->slices &&
+		    card->offers[i].type->framebuffer_mib > type->framebuffer_mib)
+			return false;
+	return true;
+}
+
+void plan_text_instance_fix(const struct inv_pgpu *card, const struct inv_type *type, int mig, char fix[REASON_SIZE])
+{
+	char enable[128] = "", profile[32] = "PROFILE";
+	bool exact = fills_instance(card, type);
+
+	if (mig != 1)
+		snprintf(enable, sizeof(enable), "'nvidia-smi -i %s -mig 1'%s, then ", card->address,
+			 mig == 0 ? "" : " if MIG mode is off");
+	if (exact)
+		snprintf(profile, sizeof(profile), "%dg.%dgb%s", type->slices, type->framebuffer_mib / 1024,
+			 strstr(type->name, "CME") ? "+me" : "");
+	snprintf(fix, REASON_SIZE, "%s'nvidia-smi mig -i %s -cgi %s -C' makes a GPU instance%s", enable, card->address,
+		 profile, exact ? "" : " (see 'nvidia-smi mig -lgip')");
 }
 
 /* Why one card has no capacity. Points to the texts of other structs. */

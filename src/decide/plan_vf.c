@@ -291,7 +291,7 @@ static bool replace_type(struct planner *p, const struct inv_device *device)
 		return plan_refuse_device(p, "its type is %s, and %s", device->vgpu.type, attempt->reason);
 	if (!device->facts.reclaimable || !pool_gives(device->parent, type))
 		return plan_refuse_device(p, "its type is %s, but the domain asks for %s", device->vgpu.type,
-					  resolved->req->facts.type);
+					  resolved->source == TYPE_ASKED ? resolved->req->facts.type : type);
 	wanted = device->vgpu;
 	text_copy(wanted.type, sizeof(wanted.type), type);
 	plan_step(p, STEP_CREATE, &wanted, "");
@@ -305,7 +305,7 @@ static bool prepare_typed(struct planner *p, const struct inv_device *device, co
 
 	if (!plan_vf_suits(p, device->parent) || !group_permits(p, device->parent))
 		return false;
-	if (resolved->source == TYPE_ASKED && !plan_device_fits(p, device))
+	if ((resolved->source == TYPE_ASKED || resolved->source == TYPE_RESERVED) && !plan_device_fits(p, device))
 		return own ? plan_refuse_device(p, "its type is %s, but the domain's metadata asks for %s; %s",
 						device->vgpu.type, resolved->req->facts.type, plan_change_type(p))
 			   : replace_type(p, device);

@@ -215,6 +215,22 @@ unsigned int resolve_types(struct resolved_request *resolved, const struct world
 	return 0;
 }
 
+void resolve_reserved(struct resolved_request *resolved, const struct lease *reservation)
+{
+	const char *type = memcpy(resolved->reserved, reservation->vgpu.type, TYPE_SIZE);
+
+	if (!resolved->ntypes || resolved->source == TYPE_REMEMBERED) {
+		resolved->ntypes = 1;
+		resolved->source = TYPE_RESERVED;
+		memcpy(resolved->types[0], type, TYPE_SIZE);
+	}
+	for (int t = resolved->ntypes; t-- > 1;)
+		if (strcmp(resolved->types[t], type) == 0) {
+			memmove(resolved->types[1], resolved->types[0], (size_t)t * TYPE_SIZE);
+			memcpy(resolved->types[0], type, TYPE_SIZE);
+		}
+}
+
 static bool may_change(const struct vgpu_request *req, const char *name, const char *type, const struct world *world,
 		       char refusal[RESOLVE_REFUSAL])
 {

@@ -24,6 +24,12 @@ bool resolve_fits(const struct resolved_request *resolved, const char *type);
 unsigned int resolve_types(struct resolved_request *resolved, const struct world *world, char refusal[RESOLVE_REFUSAL]);
 
 /*
+ * Call after resolve_types() for a start: of several types, the reservation's type goes first. If the domain asks for
+ * no type, it is the only one.
+ */
+void resolve_reserved(struct resolved_request *resolved, const struct lease *reservation);
+
+/*
  * If this host has a migrating mdev's type only on VFs, changes the request to any VF. In the reverse case, changes a
  * VF to any mdev. Refuses if cross_framework or migrate_uuid forbids the change, or if libvirt is older than 11.0.
  */

@@ -42,11 +42,17 @@ static enum presence presence_of(const struct world *w, const struct lease *leas
 	return vgpu->framework == FW_VF ? ABSENT : inventory_presence(&w->inv, w->host, vgpu);
 }
 
-/* A domain that arrives again replaces its own reservations. */
+/*
+ * A domain that arrives again replaces its own reservations. A start replaces one of a VF that still has another type,
+ * as promised by an orphan's removal: the device is then judged as if it were not leased.
+ */
 static bool is_replaced(const struct world *w, const struct lease *lease)
 {
-	return w->mode != PLAN_PREPARE && lease->state == LEASE_RESERVED &&
-	       strcmp(lease->domain, w->request->uuid) == 0;
+	const struct inv_device *device = inventory_device(&w->inv, lease->vgpu.id);
+
+	return lease->state == LEASE_RESERVED && strcmp(lease->domain, w->request->uuid) == 0 &&
+	       (w->mode != PLAN_PREPARE ||
+		(device && *device->vgpu.type && strcmp(device->vgpu.type, lease->vgpu.type) != 0));
 }
 
 /* Does a creation or release have time left? An interrupted creation also gets create_timeout. */

@@ -65,6 +65,7 @@ int survey_resolve(struct resolved_request *resolved, const struct vgpu_request 
 {
 	char refusal[RESOLVE_REFUSAL];
 	unsigned int unread;
+	struct lease lease;
 
 	*resolved = (struct resolved_request){ .req = req };
 	uuid_random(resolved->fresh);
@@ -73,7 +74,13 @@ int survey_resolve(struct resolved_request *resolved, const struct vgpu_request 
 	while ((unread = resolve_types(resolved, w, refusal)))
 		if (read_names(w, unread, err) < 0)
 			return -err->code;
-	return *refusal ? err_set(err, ENOENT, "vGPU %s: %s", req->id, refusal) : 0;
+	if (*refusal)
+		return err_set(err, ENOENT, "vGPU %s: %s", req->id, refusal);
+	/* survey_read() also reports a lease that cannot be read. */
+	if (w->mode == PLAN_PREPARE && lease_get(w->store, req->id, &lease, err) == 1 &&
+	    lease.state == LEASE_RESERVED && strcmp(lease.domain, w->request->uuid) == 0)
+		resolve_reserved(resolved, &lease);
+	return 0;
 }
 
 /* Copies the request, and gives each vGPU a framework of this host. */

@@ -18,6 +18,7 @@ enum { RESOLVED_TYPES_MAX = 64 };
 enum type_source {
 	TYPE_UNSAID,
 	TYPE_ASKED,      /* the domain's metadata; an existing device must match it */
+	TYPE_RESERVED,   /* the reservation of the domain's arrival */
 	TYPE_DEFINED,    /* the vGPU's mdevctl definition */
 	TYPE_REMEMBERED, /* the vGPU's last lease on this host */
 	TYPE_POOLED,     /* the pool's only type */
@@ -31,6 +32,7 @@ struct resolved_request {
 	int ntypes;
 	enum type_source source;
 	char called[LABEL_SIZE];       /* the name that a card's type must have; "": any name */
+	char reserved[TYPE_SIZE];      /* the type of the domain's reservation of this vGPU; "": none */
 	char was[TYPE_SIZE];           /* the type of the last lease, if it is no longer enabled; "": none */
 	bool defined;                  /* mdevctl defines the UUID */
 	char fresh[UUID_SIZE];         /* a new UUID, in case the mdev cannot have its requested UUID */

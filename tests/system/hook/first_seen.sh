@@ -131,6 +131,20 @@ holds "which makes it" start $a
 is "$(vf_type $a) $(vf_type $b)" "1147 0" "for it"
 end $a
 
+forget
+settings orphans "device_addresses = $a, $b"
+for asks in '' nvidia-1147; do
+	for vf in $a $b; do make_orphan "$vf" nvidia-1150 "$vf"; done
+	arrived=$(vf_domain 1 $a no $asks | hook vm1 migrate begin -)
+	vf=$(listed id)
+	is "$(listed id,type,state)" "$vf nvidia-1147 reserved" "an arrival that asks for ${asks:-no type} is promised the VF of an orphan"
+	holds "and starts with it" hook vm1 prepare begin - <<<"${arrived:-$(vf_domain 1 $a no $asks)}"
+	is "$(vf_type "$vf") $(listed id,type)" "1147 $vf nvidia-1147" "and with the type that it was promised"
+	hook vm1 release end - <<<"${arrived:-$(vf_domain 1 $a no $asks)}"
+	forget
+done
+settings orphans "device_addresses = $card"
+
 # A type that the card does not make at all.
 forget
 make_orphan $b nvidia-1150 $b

@@ -13,7 +13,7 @@
  *            "u1:84:s:active:D"    a lease alone
  *   requests "u1 u2~s"             "~s": the metadata asks for type s, "~C=s|l": for class C, which is s and l; "?": any
  *            vGPU will do; "@84": it was on 84 before; "^s", "%s": s is remembered, or from an mdevctl definition; "x40.1": a hostdev of type pci with that address; "+" behind: a
- *            managed one
+ *            managed one; "&s" behind: of type s, as the domain's arrival has reserved
  *   config   "s@84,85 l"           enabled types with the addresses of their sections; "s<3": max_instances; behind ";"
  *            "spread several keep near=1 quota=2 reclaimable=o1"; "taken=": what the domain's XML names beside its requests; "source=", "name=" and "model=": what the source says of the first
  *            request; type s is called Type-s here; "nova": the domain is a Nova instance; "defined": the first request has an
@@ -29,6 +29,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
+#include "look/resolve.h"
 #include "state/history.h"
 
 /* A row without a config has "s", one without requests "u1". What must come of it, `result`, is the table's. */
@@ -226,8 +227,12 @@ static void make_request(struct setup *w, char *spec)
 {
 	struct vgpu_request *req = &w->vgpus[w->request.nvgpus];
 	struct resolved_request *resolved = &w->resolved_requests[w->request.nvgpus];
-	char *type = strpbrk(spec, "~^%"), *last = strchr(spec, '@');
+	char *name = strsep(&spec, "&"), *reserved = spec, *type, *last;
+	struct lease reservation = { 0 };
 
+	spec = name;
+	type = strpbrk(spec, "~^%");
+	last = strchr(spec, '@');
 	resolved->req = req;
 	snprintf(resolved->fresh, sizeof(resolved->fresh), "n%zu", ++w->request.nvgpus);
 	if (last) {
@@ -244,6 +249,10 @@ static void make_request(struct setup *w, char *spec)
 				 type + 1);
 		each(one, (types ? types : type) + 1, "|")
 			snprintf(resolved->types[resolved->ntypes++], TYPE_SIZE, "%s", one);
+	}
+	if (reserved) {
+		text_copy(reservation.vgpu.type, TYPE_SIZE, reserved);
+		resolve_reserved(resolved, &reservation);
 	}
 	req->any = strchr(spec, '?') != NULL;
 	req->managed = strchr(spec, '+') != NULL;
