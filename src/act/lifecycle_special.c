@@ -25,7 +25,8 @@ int unleased_pass(const struct lifecycle *lifecycle, const char *why, enum err_a
 		const struct vgpu_ref vgpu = kernel_vgpu(req->id);
 		int r = kernel_exists(lifecycle->host, &vgpu);
 
-		if (!req->any && (req->kind == REQUEST_PCI || r == 1))
+		if (!req->any &&
+		    (r == 1 || (req->kind == REQUEST_PCI && !inventory_takes_type(lifecycle->host, req->id))))
 			continue;
 		if (r < 0)
 			return err_sys(err, -r, "vGPU %s", req->id);

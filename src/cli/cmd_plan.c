@@ -135,6 +135,7 @@ static void print_json(const struct planning *p, const char *refusal)
 static int decide(struct planning *p, struct domxml **doc, struct err *err)
 {
 	struct cmd *cmd = p->cmd;
+	bool asks;
 	int r;
 
 	if (parse(p, doc, err) < 0)
@@ -142,11 +143,11 @@ static int decide(struct planning *p, struct domxml **doc, struct err *err)
 	p->lifecycle = (struct lifecycle){
 		.host = &cmd->host, .config = &cmd->config, .doc = *doc, .request = domxml_request(*doc)
 	};
-	/* The hook can read the configuration. A plan without the configuration would be wrong. */
-	if (p->lifecycle.request->nvgpus && cmd->config.why.code == EACCES && geteuid() != 0 &&
-	    domxml_concerns(p->xml, p->len))
-		return err_set(err, EACCES, "%s", cmd->config.why.text);
+	asks = p->lifecycle.request->nvgpus && domxml_concerns(p->xml, p->len);
 	r = hostdev_filter_request(*doc, &cmd->host, p->lifecycle.config, p->mode == PLAN_PREPARE, err);
+	/* The hook can read the configuration. A plan without the configuration would be wrong. */
+	if ((r > 0 || (r == 0 && asks)) && cmd->config.why.code == EACCES && geteuid() != 0)
+		return err_set(err, EACCES, "%s", cmd->config.why.text);
 	/* After a refusal, p->preview has the results of the steps before the refusal. */
 	return r <= 0 ? r : preview_decide(&p->preview, &p->lifecycle, p->mode, err);
 }
@@ -156,6 +157,7 @@ static void print(const struct planning *p, const char *refusal)
 {
 	const struct plan *plan = &p->preview.plan;
 	const struct request *request = p->lifecycle.request;
+	const struct config *config = &p->cmd->config;
 
 	if (p->cmd->call->json) {
 		print_json(p, refusal);
@@ -163,7 +165,10 @@ static void print(const struct planning *p, const char *refusal)
 	}
 	for (EACH(const struct remark *, remark, p->remarks.list, p->remarks.n))
 		out_warn("%s: %s; %s", p->file, remark->text, remark->fix);
-	if (request && request->nvgpus == 0) {
+	if (request && request->nvgpus == 0 && !config_is_valid(config) && domxml_has_pci(p->xml, p->len)) {
+		out_say("%s has no known vGPU: nothing to do; a plain VF of the pool cannot be recognized: %s%s",
+			p->who, config->why.text, config_fix(config));
+	} else if (request && request->nvgpus == 0) {
 		out_say("%s has no vGPU: nothing to do", p->who);
 	} else if (!refusal && *p->preview.unleased) {
 		out_say("domain %s: starts without a lease; %s", request->name, p->preview.unleased);

@@ -14,9 +14,11 @@
 #include "state/history.h"
 #include "state/store.h"
 
-/* Is an NVIDIA type configured? Other types are never on VFs. */
-static bool enables_types(const struct config *config)
+/* Is an NVIDIA type configured, or is that not known? Other types are never on VFs. */
+static bool may_enable_types(const struct config *config)
 {
+	if (!config_is_valid(config))
+		return true;
 	for (size_t i = 0; i < config->nsections; i++)
 		if (strncmp(config->sections[i].type, "nvidia-", 7) == 0)
 			return true;
@@ -28,7 +30,7 @@ bool hostdev_filter_possible(const struct config *config)
 	for (size_t i = 0; config && i < config->nsections; i++)
 		if (config->sections[i].vf)
 			return true;
-	return config && enables_types(config);
+	return config && may_enable_types(config);
 }
 
 bool hostdev_filter_may_keep(const struct host *host, const struct config *config, bool starts)
@@ -106,7 +108,7 @@ static bool is_of_pool(const struct host *host, const struct config *config, con
 		return true;
 	/* If device_match has the VFs' device ID by mistake, claim the VF, so that a start with the VF is refused. */
 	if (kind != PCI_MISSING)
-		return is_configured(host, config, id) || (enables_types(config) && inventory_takes_type(host, id));
+		return is_configured(host, config, id) || (may_enable_types(config) && inventory_takes_type(host, id));
 	if ((vf && is_rest(config, &card)) || pool_names(config, &(struct inv_pgpu){ .numa = UNKNOWN }, id))
 		return true;
 	past = past_of(host, id);

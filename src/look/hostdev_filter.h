@@ -32,7 +32,8 @@ bool hostdev_filter_leased(const struct host *host, const char *domain);
 /*
  * Drops the PCI hostdevs that are not ours from the document's request, and decides which UUIDs are placeholders (not
  * if `host` is NULL). A device that `leases` (may be NULL) has for the domain is ours, even if the configuration has
- * changed. Without a valid `config` (NULL: none), a hostdev that the metadata names is ours, except a plain VF.
+ * changed. Without a valid `config` (NULL: none), a hostdev that the metadata names is ours, except a plain VF. If
+ * `config` is not valid, so is every VF that takes a type.
  */
 void hostdev_filter_keep(struct domxml *doc, const struct host *host, const struct config *config,
 			 const struct leases *leases);

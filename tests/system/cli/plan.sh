@@ -336,6 +336,7 @@ freeze
 state_is "an empty, read-only /run" PASSES
 unleased "an empty, read-only /run"
 decide "an empty, read-only /run: one that exists as another type" PASSES "$tmp/other.xml"
+decide "an empty, read-only /run: a VF to be given a type" REFUSED "$(pci $vf nvidia-1147 | file)"
 normal
 use_inodes
 state_is "an empty /run without inodes" PASSES
@@ -424,6 +425,7 @@ decide "a wrong configuration, and the vGPU exists" PASSES "$(mdev "" "$(uuid 9)
 decide "a wrong configuration, and it exists where the domain arrives" PASSES "$(mdev "" "$(uuid 9)" | file)" migrate
 decide "and a domain without a vGPU" PASSES "$(file <<<"$none")"
 decide "and one with a PCI device" PASSES "$(pci 0000:00:1f.6 | file)"
+vl_like "of which plan says what it does not know" "0|$(message M_PLAN_UNKNOWN vm '*')|*" plan "$(pci 0000:00:1f.6 | file)"
 rm "$root/etc/vgpu-lease.conf"
 decide "no configuration" REFUSED "$(mdev "type='nvidia-222'" | file)"
 decide "no configuration, and a placeholder" REFUSED "$(mdev "" 00000000-0000-0000-0000-000000000001 | file)"

@@ -191,9 +191,13 @@ remove_device $u1
 ### VFs
 reports "a VF without a type is refused" prepare "$work/vf.xml" -- M_REFUSED vm $vf -- M_VF_NO_CONF '*'
 is "$(planned "$work/vf.xml")" 1 "which plan says"
+reports "also without metadata" prepare <(with_vf) -- M_VF_NO_CONF '*'
 set_vf_type $vf 1147
 holds "one with a type starts" prepare "$work/vf.xml"
 is "$(lease_now $vf)" "active adopted" "with a lease"
+release "$work/vf.xml"
+prepare <(with_vf)
+is "$(lease_now $vf)" "active adopted" "also without metadata"
 release "$work/vf.xml"
 is "$(vf_type $vf)" 1147 "and keeps its type"
 new_host flex:1

@@ -194,8 +194,8 @@ under nvidia-222@10de:1eb8 -- holds "a VF that no section names passes" start_vf
 is "$(start_vf 8 $flex no nvidia-222 2>&1)" "$(message M_REFUSED vm8 $flex "$(message M_NO_SUCH_VF "$(message M_NO_SECTION 0000:4d:00.0)")")" \
 	"unless the metadata claims it: then it is refused, and nothing else is the cause"
 rm "$root/etc/vgpu-lease.conf"
-holds "without a configuration a VF passes" start_vf 8 $a
-is "$(leases) $(vf_type $a)" "0 0" "and nothing is leased"
+holds "without a configuration a plain VF passes" start_vf 8 $flex
+is "$(leases)" 0 "and nothing is leased"
 echo '[nonsense' | configure
 holds "a mistake in the configuration is no business of a domain without a vGPU" start_vf 8 0000:84:00.0
 pool 'reclaim = never'

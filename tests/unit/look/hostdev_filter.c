@@ -6,18 +6,19 @@
 #include "lib/tree.h"
 #include "lib/xml.h"
 
-/* 41:00.1 and 41:00.2 are VFs of 41:00.0; 41:00.0 itself and 07:00.0 are none. */
+/* 41:00.1 and 41:00.2 are VFs of 41:00.0, the second takes a type; 41:00.0 itself and 07:00.0 are none. */
 #define DEVICES VF_XML("41", "1") VF_XML("41", "2") VF_XML("41", "0") VF_XML("07", "0")
 
 static const char host_text[] = "sys/bus/pci/devices/\n 0000:07:00.0/modalias = pci:v00008086d00000000\n"
 				" 0000:41:00.1/physfn -> ../0000:41:00.0\n 0000:41:00.2/physfn -> ../0000:41:00.0\n"
+				"sys/bus/pci/devices/0000:41:00.2/nvidia/current_vgpu_type = 0\n"
 				"sys/bus/pci/devices/0000:41:00.0/\n"
 				" modalias = pci:v00008086d000056C0sv0sd0bc03sc80i00\n"
 				" virtfn0 -> ../0000:41:00.1\n virtfn1 -> ../0000:41:00.2\n";
 
 static const struct row {
-	const char *says, *metadata, *config;
-	const char *leased, *domain; /* the leased VF and its domain; NULL none */
+	const char *says, *metadata, *config; /* config NULL: not valid */
+	const char *leased, *domain;          /* the leased VF and its domain; NULL none */
 	const char *kept;
 } rows[] = {
 	{ "without a pool and metadata none is ours", "", "", NULL, NULL, "" },
@@ -27,6 +28,8 @@ static const struct row {
 	{ "of a card whose VFs are named, these", "", "vf_flex@0000:41:00.2", NULL, NULL, "0000:41:00.2" },
 	{ "what is leased to the domain is, whatever the configuration says by now", "", "", "0000:41:00.1", VM,
 	  "0000:41:00.1" },
+	{ "without a valid configuration a VF that takes a type is, a plain one is not known", "", NULL, NULL, NULL,
+	  "0000:41:00.2" },
 	{ "not what is leased to another", "", "", "0000:41:00.1", OTHER, "" },
 };
 
@@ -46,7 +49,8 @@ static void keep(const struct tree *tree, const struct row *row)
 		text_copy(lease.vgpu.id, sizeof(lease.vgpu.id), row->leased);
 		text_copy(lease.domain, sizeof(lease.domain), row->domain);
 	}
-	config_of_words(&config, row->config);
+	config_of_words(&config, row->config ? row->config : "");
+	config.why.code = row->config ? 0 : ENOENT;
 	if (domxml_parse(&doc, xml, strlen(xml), DOMXML_ALL_PCI, &err) < 0)
 		tree_fail(err.text);
 	hostdev_filter_keep(doc, &tree->host, &config, &leases);
