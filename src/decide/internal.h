@@ -106,6 +106,12 @@ void plan_step(const struct planner *p, enum step_kind kind, const struct vgpu_r
  */
 bool plan_wait_for_kernel(struct planner *p, const char *parent, const struct lease *lease);
 
+/*
+ * Plans the removal of the vGPU, if the lease's domain no longer needs it; the step is what is expected to follow.
+ * False: it does, or a removal failed.
+ */
+bool plan_finish_release(struct planner *p, const struct lease *lease);
+
 /* If the request has no type, or a remembered one, sets the only type of this VF (NULL: the pool) for the hostdev. */
 void plan_only_type(const struct planner *p, const struct inv_parent *vf);
 

@@ -263,11 +263,7 @@ bool plan_wait_for_kernel(struct planner *p, const char *parent, const struct le
 	return false;
 }
 
-/*
- * Plans the removal of the vGPU, if the lease's domain no longer needs it; the step is what is expected to follow.
- * False: it does, or a removal failed.
- */
-static bool finish_release(struct planner *p, const struct lease *lease)
+bool plan_finish_release(struct planner *p, const struct lease *lease)
 {
 	const struct resolved_request *resolved = p->resolved;
 	struct vgpu_ref next = lease->vgpu;
@@ -304,7 +300,7 @@ static bool prepare_request(struct planner *p)
 
 	if (goes && lease->at_work && lease->state == LEASE_RELEASING)
 		return plan_wait_for_kernel(p, lease->vgpu.parent, lease);
-	if (goes && finish_release(p, lease))
+	if (goes && plan_finish_release(p, lease))
 		return true;
 	if (w->kind == REQUEST_PCI)
 		return plan_vf_prepare(p);

@@ -193,6 +193,8 @@ bool plan_arrival(struct planner *p)
 	}
 	if (keep && others && lease->at_work && lease->state == LEASE_RELEASING)
 		return plan_wait_for_kernel(p, lease->vgpu.parent, lease);
+	if (keep && others && (!vf || resolved->ntypes) && plan_finish_release(p, lease))
+		return true;
 	if (keep && (taken || (vf && !pooled)))
 		return refuse_taken(p, device, others ? lease : NULL);
 	if (!taken && !keep && adopt_free(p))
