@@ -103,7 +103,7 @@ static void print_pgpus(FILE *to, const struct world *world)
 	for (size_t g = 0; g < inv->npgpus; g++) {
 		const struct inv_pgpu *card = inv->pgpus[g];
 
-		if (card->pool.section)
+		if (card->pool.section || pool_names(inv->config, card, ""))
 			sample(to, "pgpu_ready", card->pool.in_pool && card->ready, "pgpu", card->address, NULL);
 	}
 	print_missing(to, world);

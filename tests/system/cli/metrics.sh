@@ -84,6 +84,11 @@ configure 'mtty-1@mtty, 0000:99:00.0' nvidia-222@0000:99:00.0 policy 'pgpu_types
 vl metrics
 is "$(value 'pgpu_ready{pgpu="0000:99:00.0"}')|$(value 'pgpu_ready{pgpu="mtty"}')" "0|1" "a configured pGPU that is missing is not ready, and there once, though two types name it"
 holds "and that is a metric as others are" promtool check metrics <<<"$out"
+ready() { vl metrics && sed -n 's/^vgpu_lease_pgpu_ready.*} //p' <<<"$out" | xargs; }
+configure nvidia-222@0000:84:00.0 'device_match = 10de:1eb8' nvidia-223@10de:1eb8
+is "$(ready)" "1 0" "one that two types claim is not ready"
+configure nvidia-222@0000:84:00.0 vf_t4@0000:85:00.0
+is "$(ready)" "1 0" "nor is one with mdevs that is configured for plain VFs"
 out=$was
 
 ### What goes with them.
