@@ -214,20 +214,22 @@ static bool look_at_guest(struct check *check, const struct lease *lease)
 	check_warn(check_at(check, "%s", lease->vgpu.id),
 		   check_fix(check, "enable %s again, or see 'vgpu-lease plan' for that domain before its next start",
 			     lease->vgpu.type),
-		   "domain %.100s runs with %s on %s, a type that is no longer enabled", lease->name, lease->vgpu.type,
-		   lease->vgpu.pgpu);
+		   "leased to domain %.100s as %s on %s, a type that is no longer enabled", lease->name,
+		   lease->vgpu.type, lease->vgpu.pgpu);
 	return true;
 }
 
 /* Reports an active lease whose vGPU does not exist. look_at_missing() reports missing VFs of framework vf. */
-static bool look_at_lost(struct check *check, const struct gc_item *item)
+static bool look_at_lost(struct check *check, const struct gc_item *item, const struct libvirt_files *disk)
 {
 	const struct lease *lease = &item->lease;
+	bool runs = libvirt_files_runs(disk, lease->domain);
 
 	if (lease->state != LEASE_ACTIVE || item->exists != ABSENT || lease->vgpu.framework == FW_VF)
 		return false;
-	check_warn(check_at(check, "%s", lease->vgpu.id), "stop the domain and start it again, which creates the vGPU",
-		   "leased to domain %.100s, which runs, but does not exist", lease->name);
+	check_warn(check_at(check, "%s", lease->vgpu.id),
+		   runs ? "stop the domain and start it again, which creates the vGPU" : item->fate.why,
+		   "leased to domain %.100s%s, but does not exist", lease->name, runs ? ", which runs" : "");
 	return true;
 }
 
@@ -269,7 +271,7 @@ static void report_leases(struct check *check, const struct gc *pass)
 		leased += item->leased;
 		waits += item->leased && item->lease.state == LEASE_RELEASING && item->outcome == GC_STAYS;
 		if (item->leased && item->outcome == GC_STAYS && !item->fate.due_ms)
-			odd += look_at_lost(check, item) || look_at_guest(check, &item->lease);
+			odd += look_at_lost(check, item, pass->look.disk) || look_at_guest(check, &item->lease);
 	}
 	check->what = "lease";
 	report_foreign(check, pass);

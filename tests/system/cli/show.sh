@@ -153,6 +153,9 @@ for gone in no yes; do
 done
 vl gc
 is "$(vgpu_lease --root "$root" list --no-headings -o id | grep -c "0000:4d:00.2\|$(uuid 8)")" 2 "gc drops neither lease"
+ln -sf vm8.xml "$root/run/libvirt/qemu/vm8.xml"
+vl check
+holds "check does not say of a domain whose status file is unreadable that it runs" says M_CHECK_LOST_UNREAD "$(uuid 8)" vm8 '*' <<<"$out"
 rm "$root/run/libvirt/qemu/vm7.xml" "$root/run/libvirt/qemu/vm8.xml"
 hook vm7 release end - <"$tmp/7.xml"
 call release end 8
