@@ -78,7 +78,7 @@ static bool blocks_group(const struct capacity_query *query, const struct inv_pa
 /*
  * Can the domain have this VF's IOMMU group? If not, sets `why`. A group belongs to one domain, and QEMU fails with
  * "group is not viable" if another driver holds a device of the group. The group of a variant VF counts only if it was
- * read.
+ * read, or if the card's VFs have none.
  */
 static bool group_is_free(const struct capacity_query *query, const struct inv_parent *p, char why[REASON_SIZE])
 {
@@ -86,7 +86,7 @@ static bool group_is_free(const struct capacity_query *query, const struct inv_p
 	bool card = strcmp(p->beside, p->card->address) == 0;
 
 	why[0] = '\0';
-	if (!*p->group && p->card->framework != FW_VF)
+	if (!*p->group && p->card->framework != FW_VF && !p->card->ungrouped)
 		return true;
 	if (!*p->group)
 		snprintf(why, REASON_SIZE, "%s has no IOMMU group", p->name);

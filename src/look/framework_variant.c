@@ -70,16 +70,19 @@ static void read_vf(struct inventory *inv, struct inv_pgpu *pgpu, int card, size
 }
 
 /* Reads the IOMMU groups of the card's VFs. With ACS, each VF is alone in its group, so the first VF is enough. */
-static void read_groups(const struct inv_reader *reader, size_t first, const char *card)
+static void read_groups(const struct inv_reader *reader, size_t first, struct inv_pgpu *card)
 {
 	struct inv_parent **parents = reader->inv->parents;
-	bool alone = false;
+	bool alone = false, ungrouped = false;
 
 	for (size_t i = first; i < reader->inv->nparents && !alone; i++) {
 		autoclose int vf = inventory_open(reader->host, parents[i]->name);
 
-		alone = vf >= 0 && inv_read_iommu_group(parents[i], vf, card);
+		alone = vf >= 0 && inv_read_iommu_group(parents[i], vf, card->address);
+		ungrouped = vf >= 0 && !*parents[i]->group;
 	}
+	if (ungrouped)
+		inv_ungrouped(card);
 }
 
 static void variant_read_vfs(struct inv_reader *reader, struct inv_pgpu *pgpu, int card)
@@ -89,7 +92,7 @@ static void variant_read_vfs(struct inv_reader *reader, struct inv_pgpu *pgpu, i
 
 	for (size_t n = 0; pgpu->nvidia && n < UINT16_MAX && inv_read_virtfn(vf, card, n); n++)
 		read_vf(reader->inv, pgpu, card, n, vf);
-	read_groups(reader, had, pgpu->address);
+	read_groups(reader, had, pgpu);
 }
 
 static int read_list(struct typelist *list, const struct host *host, const char *card, const char *vf)

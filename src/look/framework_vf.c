@@ -44,6 +44,13 @@ bool inv_read_iommu_group(struct inv_parent *parent, int vf, const char *card)
 	return alone;
 }
 
+void inv_ungrouped(struct inv_pgpu *card)
+{
+	card->ungrouped = true;
+	inv_not_ready(card, "its VFs have no IOMMU group, because the IOMMU is off; enable VT-d or AMD-Vi in the "
+			    "firmware, and on Intel boot with intel_iommu=on");
+}
+
 /* Adds the card's VFs as parents. True if any VF has an IOMMU group. */
 static bool read_vfs(struct inventory *inv, struct inv_pgpu *pgpu, int card)
 {
@@ -126,8 +133,7 @@ static void vf_read_vfs(struct inv_reader *reader, struct inv_pgpu *card, int di
 	if (!name)
 		inv->nparents = had;
 	else if (!grouped)
-		inv_not_ready(card, "its VFs have no IOMMU group, because the IOMMU is off; enable VT-d or AMD-Vi in "
-				    "the firmware, and on Intel boot with intel_iommu=on");
+		inv_ungrouped(card);
 	if (name)
 		compare_records(card, reader->host);
 	for (size_t i = 1; name; name = query->name(query->arg, card, i++))

@@ -70,6 +70,9 @@ bool inv_read_virtfn(char out[PCI_SIZE], int card, size_t n);
  */
 bool inv_read_iommu_group(struct inv_parent *parent, int vf, const char *card);
 
+/* The card is not ready, because its VFs have no IOMMU group, so that no guest can use them. */
+void inv_ungrouped(struct inv_pgpu *card);
+
 /*
  * Adds the cards with typed or plain VFs, and the VFs. If query.types is NULL, also adds all PCI devices except VFs to
  * inv->pci, and adds GPUs without vGPUs to inv->pgpus as not ready. Negative: the devices cannot be listed.

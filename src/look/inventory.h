@@ -79,6 +79,7 @@ struct inv_pgpu {
 	struct inv_parent **parents; /* sorted by name */
 	int nparents;
 	bool ready;
+	bool ungrouped;           /* not ready because its VFs have no IOMMU group */
 	bool silent;              /* not ready because the driver does not answer; the offers are not known */
 	char reason[REASON_SIZE]; /* why the card is not ready, and what to do */
 	struct inv_offer *offers;
@@ -117,7 +118,7 @@ struct inv_parent {
 	bool lost;        /* an mdev VF without a vGPU that offers no type, although another VF offers one */
 	char driver[24];  /* plain VF: the driver bound to it; "": none */
 	bool keeps_group; /* `driver` prevents guests from using the IOMMU group */
-	/* The VF's IOMMU group. "": a plain VF has no group, so no guest can use it; for other VFs, it was not read. */
+	/* The VF's IOMMU group. "": a plain VF has no group, so no guest can use it; another VF: likewise, or not read. */
 	char group[12];
 	/* A device in the group whose driver keeps guests out; "": none. Bridges and VFs of this card do not count. */
 	char beside[PCI_SIZE], beside_driver[24];

@@ -168,6 +168,11 @@ control iommu "$card none"
 never "no VF has a group" $a M_IOMMU_OFF
 holds "check says so of the card" says M_IOMMU_OFF < <(lease check | grep -F "$card")
 holds "inventory, too" says M_IOMMU_OFF < <(lease inventory)
+new_host l40s/2 nvidia-1147
+control iommu "0000:26:00.0 none"
+managed=no never "nor has a VF that takes a type" 0000:26:00.4 M_IOMMU_OFF
+set_vf_type 0000:26:00.4 1147
+managed=no never "even if it has its type" 0000:26:00.4 M_NO_GROUP 0000:26:00.4
 
 ### VFs of two cards in one group, as of a board with two GPUs behind a switch without ACS
 new_host flex/2:2 vf_flex@8086:56c0
