@@ -73,6 +73,8 @@ static const struct row rows[] = {
 	  "q: no instance | 4 0 0", "q" },
 	{ "a plain VF is in use by its lease alone", "f3/0+3 flex=1", "f3.0:flex:active:E", "flex: 2 on f3.1 | 3 1 2",
 	  "flex@f3" },
+	{ "one that is gone takes nothing from the others", "f3/0+3 flex=1", "f3.7:flex:active:E",
+	  "flex: 3 on f3.0 | 3 0 3", "flex@f3" },
 	{ "a driver that offers none though nothing is on it says so", "84/0 s=0/16", "", "s: no offer | 16 0 0" },
 	{ "what failed in this run is not tried again", "84/0 s=16/16", "", "s: failed | 16 0 16", "s; failed=84" },
 	{ "a card that is not ready has none", "84/0 s=16/16", "", "s: unready | 16 0 0", "s@84; notready=84" },
