@@ -283,7 +283,10 @@ static int release_others(struct cmd *cmd, struct err *err)
 		       pgpu, cmd->call->type, blocks, blocks == 1 ? "" : "s");
 }
 
-/* Prints the capacity of the card. `planned`: a dry run has removed nothing, so the capacity is not known. */
+/*
+ * Prints the capacity of the card. `planned`: a dry run has removed nothing, so the capacity is not known, except that
+ * removals change nothing about max_instances.
+ */
 static int say_free(struct cmd *cmd, bool planned, struct err *err)
 {
 	const char *address = cmd->call->pgpu, *type = cmd->call->type;
@@ -300,9 +303,10 @@ static int say_free(struct cmd *cmd, bool planned, struct err *err)
 		return 0;
 	if (check_offer(card, type, err) < 0)
 		return -err->code;
-	if (capacity_count(&count, world, card, inventory_offer(card, type)) && !planned && count.available == 0)
-		out_say("%s: no vGPU of another type blocks %s, but none is available: %s", address, type,
-			count.reason);
+	if (capacity_count(&count, world, card, inventory_offer(card, type)) && count.available == 0 &&
+	    (!planned || count.cause == CAUSE_CAP))
+		out_say("%s: no vGPU of another type %s %s, but none %s available: %s", address,
+			planned ? "would block" : "blocks", type, planned ? "would be" : "is", count.reason);
 	else if (cmd->call->dry_run)
 		out_say("%s would be free for %s", address, type);
 	else

@@ -184,4 +184,12 @@ for n in {50..61}; do create mtty mtty-2 "$n"; done
 for option in '' --dry-run; do
 	vl_is "a full card, with '$option'" "0|$(message M_RETYPE_FULL mtty mtty-2 "full (12 in use)")|" retype mtty mtty-2 $option
 done
+remove_device "$(uuid 61)"
+orphan mtty mtty-1 62
+configure mtty-2@mtty 'max_instances = 11' policy 'reclaim_grace = 0'
+cap=$(message M_CAP_REACHED 11)
+vl retype --dry-run mtty mtty-2
+told "nor one whose max_instances is reached, by a dry run" M_RETYPE_WOULD_BE_FULL mtty mtty-2 "$cap"
+vl retype mtty mtty-2
+told "that removes vGPUs of another type" M_RETYPE_FULL mtty mtty-2 "$cap"
 tap_done
