@@ -126,8 +126,11 @@ static int ask_host(struct rewrite *r, const struct config *config, struct err *
 	}
 	n = preview_make(&preview, &lifecycle, PLAN_ASSIGN, err);
 	predict(r, &preview.world);
-	if (vfs.nvgpus == 0)
+	if (vfs.nvgpus == 0) {
+		if (n < 0)
+			r->unread = *err;
 		return 0;
+	}
 	return n < 0 ? n : change_vfs(r, &preview, which, err);
 }
 

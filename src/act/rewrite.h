@@ -36,7 +36,8 @@ struct rewrite {
 	struct domxml *doc;
 	struct domxml_change *changes;
 	size_t nchanges;
-	bool asks; /* the host must be read: a new UUID has a <vgpu:device>, or the metadata names a VF */
+	bool asks;         /* the host must be read: a new UUID has a <vgpu:device>, or the metadata names a VF */
+	struct err unread; /* why the host could not be read; .code 0: it was, or need not be */
 	char *rewritten;
 	size_t rewritten_len;
 };

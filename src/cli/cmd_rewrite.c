@@ -19,19 +19,28 @@
 /* Declare a rewrite after its XML: a cleanup runs in reverse order, and the rewrite refers to the XML. */
 #define autorewrite __attribute__((cleanup(rewrite_end)))
 
+static void warn_unread(const struct rewrite *r)
+{
+	if (r->unread.code && domxml_request(r->doc)->nvgpus)
+		out_warn("%s; the XML gets no migration facts, and may keep a placeholder", r->unread.text);
+}
+
 /* Rewrites the XML. Omits the migration facts if the host or the configuration cannot be read. */
 static int make_rewrite(struct rewrite *r, struct cmd *cmd, const char *xml, size_t len, struct err *err)
 {
 	const struct config *config = NULL;
-	struct err ignored;
+	struct err why;
 
 	*r = (struct rewrite){ .xml = xml, .len = len, .all = cmd->call->all };
-	if (cmd_open(cmd, 0, &ignored) == 0 && config_is_valid(&cmd->config))
+	if (cmd_open(cmd, 0, &why) < 0)
+		r->unread = why;
+	else if (config_is_valid(&cmd->config))
 		config = &cmd->config;
 	if (cmd->host.root >= 0)
 		r->host = &cmd->host;
 	if (rewrite_definition(r, config, err) < 0)
 		return err_in(err, "%s", cmd_file_name(cmd->call->args.operands[0]));
+	warn_unread(r);
 	return 0;
 }
 
@@ -162,6 +171,7 @@ static int of_domain(struct cmd *cmd, struct err *err)
 	rewrite.len = strlen(xml);
 	if (rewrite_definition(&rewrite, hp->config, err) < 0)
 		return err_in(err, "domain %s", hp->domain.name);
+	warn_unread(&rewrite);
 	if (rewrite.nchanges && define_if_same(hp, &rewrite, err) < 0)
 		return -err->code;
 	say_what_changed(&rewrite, "");

@@ -52,6 +52,12 @@ vl_fails "a pipe is no file, and is not waited for" 2 rewrite --in-place "$tmp/p
 head -c 9000000 /dev/zero | tr '\0' ' ' >"$tmp/big.xml"
 vl_fails "what is too big is not read" 2 rewrite "$tmp/big.xml" -- M_FILE_TOO_LARGE "$tmp/big.xml" 8
 
+mkdir "$root/run" && : >"$root/run/vgpu-lease"
+vl rewrite "$templates/domain-placeholder.xml"
+is "$status|$(grep -c "$placeholder" <<<"$out")" "0|2" "a placeholder stays if it cannot be told whether it is in use"
+holds "with the reason" says M_REWRITE_UNREAD "$(message M_NOT_A_DIRECTORY /run/vgpu-lease)" <<<"$err"
+rm "$root/run/vgpu-lease"
+
 # What the host knows of the vGPUs: for the target of a migration.
 host t4:2 nvidia-222
 # device FILE: the attributes of its <vgpu:device>, but for the UUID, once it is rewritten
