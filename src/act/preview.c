@@ -31,6 +31,23 @@ static void exclude_unlockable(struct world *world)
 	}
 }
 
+/*
+ * Does a refusal depend on what only root may read? Capacity and quota do, because what is not known to be unused is
+ * never removed.
+ */
+static int check_seen(const struct plan *plan, const struct world *world, struct err *err)
+{
+	const char *unread;
+
+	if (!err_denied(EACCES) || plan->kind != PLAN_REFUSE || (!plan->no_capacity && !plan->no_quota))
+		return 0;
+	for (EACH(const struct inv_device *, device, world->inv.devices, world->inv.ndevices))
+		if (vfio_users_open(world->users, world->host, device->vgpu.id, NULL, err) == -EACCES)
+			return -EACCES;
+	unread = libvirt_files_unread(world->disk, false);
+	return unread ? err_set(err, EACCES, "%s", unread) : 0;
+}
+
 static int make_plan(struct plan *plan, struct world *world, struct err *err)
 {
 	exclude_unlockable(world);
@@ -38,13 +55,15 @@ static int make_plan(struct plan *plan, struct world *world, struct err *err)
 	plan_make(plan, world);
 	if (plan->kind == PLAN_REFUSE && !world->wide) {
 		world->wide = true;
-		if (survey_ahead(world, INT64_MAX, err) < 0)
+		if (survey_ahead(world, INT64_MAX, err) < 0) {
+			world->wide = false;
 			return -err->code;
+		}
 		fate_mark(world);
 		plan_free(plan);
 		plan_make(plan, world);
 	}
-	return 0;
+	return check_seen(plan, world, err);
 }
 
 int preview_make(struct preview *p, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err)

@@ -19,7 +19,8 @@ struct preview {
 
 /*
  * Plans the operation; plan.kind says whether it can be carried out. 0 without steps: the operation needs no plan.
- * Negative: the operation is refused before any plan, or the host cannot be read. `lifecycle` must outlive the preview.
+ * Negative: the operation is refused before any plan, or the host cannot be read. err_denied(err->code): not known,
+ * because only root may read what a refusal depends on. `lifecycle` must outlive the preview.
  */
 int preview_make(struct preview *preview, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err);
 

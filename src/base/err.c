@@ -2,8 +2,10 @@
 /* One error: built where it happens, printed once by main(). */
 #include "base/err.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/text.h"
 
@@ -28,6 +30,11 @@ const char *err_describe(int code)
 	const char *what = strerrordesc_np(code);
 
 	return what ? what : "unknown error";
+}
+
+bool err_denied(int code)
+{
+	return code == EACCES && geteuid() != 0;
 }
 
 int err_sys(struct err *err, int code, const char *fmt, ...)

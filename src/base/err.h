@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdio.h>
 
 enum {
@@ -35,6 +36,9 @@ int err_sys(struct err *err, int code, const char *fmt, ...) __attribute__((form
 
 /* The system's description of an errno; "unknown error" for other numbers, which a driver can return. */
 const char *err_describe(int code);
+
+/* Is `code` EACCES, and the user not root, who may know more? */
+bool err_denied(int code);
 
 /* Puts "context: " before the error's text. Returns the negative code. */
 int err_in(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -61,14 +61,9 @@ const char *check_fix(struct check *check, const char *fmt, ...)
 	return check->fix;
 }
 
-bool check_denied(int code)
-{
-	return code == EACCES && geteuid() != 0;
-}
-
 void check_unreadable(struct check *check, const char *fix, const struct err *err)
 {
-	bool denied = check_denied(err->code);
+	bool denied = err_denied(err->code);
 
 	check_report(check, denied ? CHECK_WARN : CHECK_FAIL, denied ? "run as root" : fix, "%s", err->text);
 }
@@ -88,13 +83,15 @@ static void report_note(struct check *check, enum check_status status, const str
 
 static void config_fails(struct check *check, int r, const struct config_notes *mistakes, const struct err *err)
 {
+	/* A missing permission is a failure too: no pGPU or start is checked without the file. */
+	const char *fix = err_denied(err->code) ? "run as root" : FIX_CONFIG;
+
 	for (size_t i = 0; i < mistakes->n; i++)
-		report_note(check, CHECK_FAIL, &mistakes->list[i], FIX_CONFIG);
+		report_note(check, CHECK_FAIL, &mistakes->list[i], fix);
 	if (mistakes->n)
 		return;
 	if (r != -ENOENT) {
-		/* A missing permission is a failure too: no pGPU or start is checked without the file. */
-		check_fail(check, geteuid() == 0 ? FIX_CONFIG : "run as root", "%s", err->text);
+		check_fail(check, fix, "%s", err->text);
 		return;
 	}
 	if (check->config_path)

@@ -305,7 +305,7 @@ static void report_refused(struct check *check, const struct domxml *doc, const 
 	r = check_plan(check, check->config, request, PLAN_PREPARE, &err);
 	in_use = r == 0 && plan->in_use;
 	/* A missing permission, or a quota or capacity in use, is not a fault of the domain. */
-	if (r < 0 ? check_denied(err.code)
+	if (r < 0 ? err_denied(err.code)
 		  : plan->kind != PLAN_REFUSE || plan->no_quota ||
 			    (plan->no_capacity && !has_other_type(check, request)))
 		return;

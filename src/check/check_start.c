@@ -110,7 +110,7 @@ static void report_start(struct check *check, const struct start *s)
 	const char *type = s->section->type, *on = plan->nsteps ? plan->steps[0].vgpu.parent : "";
 
 	check_at_location(check, config_location(s->section));
-	if (s->planned < 0 && check_denied(s->err.code))
+	if (s->planned < 0 && err_denied(s->err.code))
 		check_warn(check, "run as root", "cannot tell whether a start with %s would succeed: %s", type,
 			   s->err.text);
 	else if (s->planned < 0)

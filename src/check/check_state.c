@@ -58,7 +58,7 @@ bool check_can_lease(const struct check *check)
 {
 	struct store_space space, libvirts;
 
-	return is_writable(check->host, "run/vgpu-lease", &space, &libvirts) || check_denied(-space.code);
+	return is_writable(check->host, "run/vgpu-lease", &space, &libvirts) || err_denied(-space.code);
 }
 
 /* Reports with `status` if the hook could not write below `path`; `without` is the consequence. */
@@ -77,7 +77,7 @@ static void look_at_writable(struct check *check, const char *path, enum check_s
 	else if (libvirts.code == -EROFS)
 		check_report(check, status, "see ProtectSystem in libvirt's unit, or the mounts of its container",
 			     "is mounted read-only in libvirt's mount namespace, so %s", without);
-	else if (check_denied(-space.code))
+	else if (err_denied(-space.code))
 		check_warn(check, "run as root", "%s", err_describe(-space.code));
 	else if (space.code)
 		/* Only if it is full or read-only, starts continue without a lease. */
@@ -97,7 +97,7 @@ static void look_at_writable(struct check *check, const char *path, enum check_s
 
 void check_state(struct check *check)
 {
-	bool denied = check->store_err.code && check_denied(check->store_err.code);
+	bool denied = check->store_err.code && err_denied(check->store_err.code);
 	struct err err = check->store_err;
 	size_t path = strcspn(err.text, ":");
 

@@ -28,10 +28,8 @@ const char *check_fix(struct check *check, const char *fmt, ...) __attribute__((
 int check_plan(struct check *check, const struct config *config, const struct request *request, enum plan_mode mode,
 	       struct err *err);
 
-/* Reports a read error: as a warning if check_denied(err->code), else as a failure. */
+/* Reports a read error: as a warning if err_denied(err->code), else as a failure. */
 void check_unreadable(struct check *check, const char *fix, const struct err *err);
-/* Is `code` EACCES, and the user not root? */
-bool check_denied(int code);
 
 /* check_cards(), check_starts() and check_definitions() need check->inv, check_domains() needs check->disk. */
 void check_cards(struct check *check);

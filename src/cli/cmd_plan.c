@@ -146,7 +146,7 @@ static int decide(struct planning *p, struct domxml **doc, struct err *err)
 	asks = p->lifecycle.request->nvgpus && domxml_concerns(p->xml, p->len);
 	r = hostdev_filter_request(*doc, &cmd->host, p->lifecycle.config, p->mode == PLAN_PREPARE, err);
 	/* The hook can read the configuration. A plan without the configuration would be wrong. */
-	if ((r > 0 || (r == 0 && asks)) && cmd->config.why.code == EACCES && geteuid() != 0)
+	if ((r > 0 || (r == 0 && asks)) && err_denied(cmd->config.why.code))
 		return err_set(err, EACCES, "%s", cmd->config.why.text);
 	/* After a refusal, p->preview has the results of the steps before the refusal. */
 	return r <= 0 ? r : preview_decide(&p->preview, &p->lifecycle, p->mode, err);
@@ -189,6 +189,7 @@ static int run(struct cmd *cmd, struct err *err)
 	struct planning p = { .cmd = cmd, .mode = cmd->call->mode, .file = cmd_file_name(path) };
 	autodomxml struct domxml *doc = NULL;
 	autofree char *xml = NULL, *who = NULL;
+	bool unknown;
 	int r;
 
 	if (cmd_read_xml(path, FILE_MAX, &xml, &p.len, err) != 0) {
@@ -205,9 +206,13 @@ static int run(struct cmd *cmd, struct err *err)
 		who = mem_format("domain %s", p.lifecycle.request->name);
 	p.who = who ? who : p.file;
 	find_remarks(&p);
-	print(&p, r < 0 ? err->text : NULL);
+	unknown = err_denied(-r);
+	/* As JSON, what is not known is only an error. */
+	if (!unknown || !cmd->call->json)
+		print(&p, r < 0 ? err->text : NULL);
 	if (r < 0)
-		err_in(err, "%s: %s would be refused", p.who, operations[p.mode]);
+		err_in(err, unknown ? "%s: cannot tell whether %s would be refused" : "%s: %s would be refused", p.who,
+		       operations[p.mode]);
 	remarks_free(&p.remarks);
 	preview_end(&p.preview);
 	return r;

@@ -241,6 +241,8 @@ static void take_nova_path(struct draft *draft, const struct item *path)
 	if (r < 0) {
 		config_mistake(draft, &path->at, "%s: %s", name, err_describe(-r));
 		draft->unsure = true;
+		if (err_denied(-r))
+			err_recode(&draft->mistakes.list[draft->mistakes.n - 1], -r);
 	}
 }
 

@@ -75,6 +75,24 @@ for closed in etc/libvirt etc/libvirt/qemu etc/libvirt/hooks; do
 	chmod "$mode" "$root/$closed"
 done
 
+# A refusal that depends on what a user may not read is not known to that user.
+unknown() { # SENTENCE FILE STATUS: of a start with vm2.xml; STATUS is root's
+	vl plan "$tmp/vm2.xml"
+	is "$status" "$3" "root knows it: $1"
+	chmod 600 "$2"
+	as_user vl_says "$1" 1 plan "$tmp/vm2.xml" -- M_PLAN_CANNOT_TELL 'domain vm3' -- M_DENIED "$2"
+	as_user vl_json "in JSON it is an error: $1" '1 ["error","version"]' keys plan "$tmp/vm2.xml"
+	as_user vl check
+	is "$(says_times M_CHECK_REFUSED nvidia-222 <<<"$out")|$(grep FAIL <<<"$out" | grep -v 'run as root$')" "0|" "nor does check say so: $1"
+	chmod 644 "$2"
+}
+cp "$tmp/vm1.xml" "$root/etc/libvirt/qemu/vm9.xml"
+configure nvidia-222 quota 'none = 1'
+unknown "whether the quota is exhausted" "$root/etc/libvirt/qemu/vm9.xml" 1
+of_nova nvidia-222
+unknown "what a closed nova.conf enables" "$root/etc/nova/nova.conf" 0
+configure nvidia-222 nvidia-1147
+
 # What changes something is root's.
 # denied SENTENCE ARGUMENT...: a user is refused, and the fix is to be root.
 denied() { as_user vl "${@:2}"; is "$status|$(grep -ci "permission denied; run as root" <<<"$err")" "1|1" "$1"; }
