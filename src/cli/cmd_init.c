@@ -238,32 +238,48 @@ static const char *const nova_files[] = {
 	"/opt/pf9/etc/nova/conf.d", /* Platform9 */
 };
 
-/* Does a file of nova-compute's enable types? The types can be on indented lines below the key. */
-static bool is_novas(const struct host *host)
+/* 1: this file of nova-compute's enables types; 0: it does not, is missing or a directory; negative: not read. */
+static int enables(const char *path, const regex_t *line)
 {
-	bool found = false;
-	regex_t enables;
+	autoclose int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	autofree char *text = NULL;
+	size_t len;
+	int r = fd < 0 ? -errno : sys_slurp(fd, CONFIG_MAX, &text, &len);
 
-	if (regcomp(&enables, "\nenabled_(mdev|vgpu)_types[ \t]*[=:][ \t]*(\n[ \t]+)?[^\n#; \t]", REG_EXTENDED) != 0)
+	if (r == -ENOENT || r == -ENOTDIR || r == -EISDIR)
+		return 0;
+	return r < 0 ? r : regexec(line, text, 0, NULL, 0) == 0;
+}
+
+/* 1: a file of nova-compute's enables types; 0: none does. The types can be on indented lines below the key. */
+static int is_novas(const struct host *host, struct err *err)
+{
+	autofree char *root = mem_format("/proc/self/fd/%d", host->root);
+	int r = 0, found = 0;
+	regex_t line;
+
+	if (regcomp(&line, "\nenabled_(mdev|vgpu)_types[ \t]*[=:][ \t]*(\n[ \t]+)?[^\n#; \t]", REG_EXTENDED) != 0)
 		mem_out();
-	for (size_t i = 0; i < ARRAY_SIZE(nova_files); i++) {
+	for (size_t i = 0; r >= 0 && i < ARRAY_SIZE(nova_files); i++) {
 		/* The path of host->root can contain pattern characters, so use its descriptor. */
-		autofree char *pattern = mem_format("/proc/self/fd/%d%s{,/*.conf}", host->root, nova_files[i]);
-		glob_t files = { 0 };
+		autofree char *path = mem_format("%s%s", root, nova_files[i]), *pattern = mem_format("%s/*.conf", path);
+		glob_t files = { .gl_offs = 1 };
 
-		glob(pattern, GLOB_NOSORT | GLOB_BRACE, NULL, &files);
-		for (size_t n = 0; n < files.gl_pathc; n++) {
-			autoclose int fd = open(files.gl_pathv[n], O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-			autofree char *text = NULL;
-			size_t len;
+		/* Open the path itself too, because glob() finds nothing in a directory that is closed to the user. */
+		glob(pattern, GLOB_NOSORT | GLOB_DOOFFS, NULL, &files);
+		for (size_t n = 0; r >= 0 && n <= files.gl_pathc; n++) {
+			const char *name = n ? files.gl_pathv[n] : path;
 
-			found |= fd >= 0 && sys_slurp(fd, CONFIG_MAX, &text, &len) == 0 &&
-				 regexec(&enables, text, 0, NULL, 0) == 0;
+			r = enables(name, &line);
+			found |= r > 0;
+			if (r < 0)
+				err_sys(err, -r, "cannot tell whether Nova enables types: %s%s", host->name,
+					name + strlen(root));
 		}
 		globfree(&files);
 	}
-	regfree(&enables);
-	return found;
+	regfree(&line);
+	return r < 0 ? r : found;
 }
 
 static void print_nova(FILE *to, const struct host *host)
@@ -361,11 +377,11 @@ static int run(struct cmd *cmd, struct err *err)
 	autofree char *text = NULL;
 	size_t len;
 	FILE *to = mem_open(&text, &len);
-	int r = 0;
+	int r = is_novas(host, err);
 
-	if (is_novas(host))
+	if (r > 0)
 		print_nova(to, host);
-	else
+	else if (r == 0)
 		r = print_pool(to, host, err);
 	mem_close(to);
 	if (r < 0)

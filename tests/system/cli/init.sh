@@ -130,6 +130,11 @@ printf '[devices]\nenabled_mdev_types =\n    nvidia-222\n' >"$root/etc/nova/nova
 vl_counts "one that names them in further lines is one" "0 1" nova_conf init
 printf '[devices]\nenabled_mdev_types: nvidia-222\n' >"$root/etc/nova/nova.conf"
 vl_counts "so is one with a colon" "0 1" nova_conf init
+for closed in etc/nova/nova.conf etc/nova; do
+	chmod go-rwx "$root/$closed"
+	as_user vl_fails "a user who may not read it gets no other pool: $closed" 1 init -- M_INIT_NOVA_UNKNOWN "$root/etc/nova/nova.conf"
+	chmod go+rX "$root/$closed"
+done
 ln -s "$root" "${root}[1]"
 is "$("$builddir/vgpu-lease" --root "${root}[1]" init | grep -c '^nova_conf')" 1 "whatever the root is called"
 rm "${root}[1]"
