@@ -135,14 +135,14 @@ static void report_pass(struct handler *h, const struct gc *pass)
 			text_line(out, "foreign: %s, %s on %s: not leased%s", vgpu->id, vgpu->type, vgpu->parent,
 				  item->fate.due_ms == FATE_KEPT ? "; kept: not made for a guest" : "");
 	}
-	if (*pass->unread)
-		text_line(out, "%s", pass->unread);
 	if (pass->undefined.code)
 		text_line(out, "%s", pass->undefined.text);
 	if (gc_say_garbage(pass, garbage))
 		text_line(out, "%s", garbage);
 	mem_close(out);
 	log_new_lines(text, h->last.reported);
+	/* The processes change, but the fault remains the same. */
+	fault_say(h->last.unread, "", *pass->unread && *h->last.unread ? h->last.unread : pass->unread);
 	free(h->last.reported);
 	h->last.reported = text;
 	snprintf(h->last.status, sizeof(h->last.status), "%zu vGPU%s leased, %zu foreign%s", leases,
@@ -194,15 +194,17 @@ static int write_metrics(const struct handler *h, struct store *store, const str
 }
 
 /* Publishes for monitoring the time of the pass (the lock file's time) and the metrics. */
-static void publish_metrics(const struct handler *h, struct store *store, const struct gc *pass)
+static void publish_metrics(struct handler *h, struct store *store, const struct gc *pass)
 {
 	struct err err;
+	int r = 0;
 
 	(void)!utimensat(store->run, STORE_HANDLER, NULL, AT_SYMLINK_NOFOLLOW);
-	if (!h->config.policy.metrics)
+	if (h->config.policy.metrics)
+		r = write_metrics(h, store, pass, &err);
+	else
 		unlinkat(store->run, METRICS, 0);
-	else if (write_metrics(h, store, pass, &err) < 0)
-		log_warn("%s", err.text);
+	fault_say(h->last.unpublished, "", r < 0 ? err.text : "");
 }
 
 /* Copies to the arena in use, or to the heap if none is. */
@@ -274,7 +276,7 @@ static void pass_failed(struct handler *h, const char *why)
 {
 	char raw[sizeof(h->last.status)];
 
-	log_warn("pass failed: %s", why);
+	fault_say(h->last.failed, "pass failed: ", why);
 	snprintf(raw, sizeof(raw), "the last pass failed: %.300s", why);
 	text_safe(h->last.status, sizeof(h->last.status), raw);
 	h->last.next_ms = sys_now_ms() + RETRY_MS;
@@ -289,10 +291,12 @@ void handler_pass(struct handler *h)
 
 	if (r == 0)
 		r = gc_run(&pass, &err);
-	if (r == 0)
+	if (r == 0) {
 		after_pass(h, &pass);
-	else
+		fault_say(h->last.failed, "pass failed: ", "");
+	} else {
 		pass_failed(h, err.text);
+	}
 	leave_outcome(h);
 	guests_hang_up(&h->last.guests);
 	gc_free(&pass);

@@ -25,14 +25,15 @@ void finisher_stop(struct finisher *f)
 	f->notify = -1;
 }
 
-/* Logs the trouble, unless it was the last one logged. */
-static void say_trouble(struct finisher *f, const char *text)
+void fault_say(char fault[FAULT_SIZE], const char *what, const char *text)
 {
-	if (strncmp(f->trouble, text, sizeof(f->trouble) - 1) == 0)
+	if (strncmp(fault, text, FAULT_SIZE - 1) == 0)
 		return;
-	snprintf(f->trouble, sizeof(f->trouble), "%.255s", text);
 	if (*text)
-		log_warn("cannot complete pending releases: %s", text);
+		log_warn("%s%s", what, text);
+	else
+		log_info("resolved: %s%s", what, fault);
+	snprintf(fault, FAULT_SIZE, "%s", text);
 }
 
 static int add_watch(struct finisher *f, struct watched *watched, int dir)
@@ -203,7 +204,7 @@ bool finisher_run(struct finisher *f, const struct host *host, const struct poli
 		r = finisher_finish(&store, policy, &f->logged, &err);
 	}
 	store_close(&store);
-	say_trouble(f, r < 0 ? err.text : "");
+	fault_say(f->fault, "cannot complete pending releases: ", r < 0 ? err.text : "");
 	be_patient(f, r);
 	return changed;
 }

@@ -92,35 +92,35 @@ void guests_named(struct guests *g, const char *const *ids, bool *named, size_t 
 	set_asking(g, false);
 }
 
-static void write_facts(struct guests *g, const struct running_domain *domain, const struct inventory *inv,
-			const struct leases *leases)
+static int write_facts(struct guests *g, const struct running_domain *domain, const struct inventory *inv,
+		       const struct leases *leases, struct err *err)
 {
 	autofree char *missing = migration_facts_element(domain->doc, inv, leases);
-	struct err err;
 	int r;
 
 	if (!missing || !guests_connect(g))
-		return;
+		return 0;
 	set_asking(g, true);
-	r = virt_set_metadata(g->virt, domain->uuid, DOMXML_NS, DOMXML_NS_KEY, missing, VIRT_LIVE, &err);
+	r = virt_set_metadata(g->virt, domain->uuid, DOMXML_NS, DOMXML_NS_KEY, missing, VIRT_LIVE, err);
 	set_asking(g, false);
 	if (r == 0)
 		log_info("domain %s: migration facts of its vGPUs written to its metadata", domain->request->name);
-	/* Log nothing if the domain is busy or has gone, because a later pass tries again. */
-	if (r < 0 && r != -ENOENT && r != -EBUSY && r != -EPERM)
-		log_warn("cannot write migration facts: %s", err.text);
+	/* It is no fault if the domain is busy or has gone, because a later pass tries again. */
+	return r == -ENOENT || r == -EBUSY || r == -EPERM ? 0 : r;
 }
 
 void guests_tell(struct guests *g, const struct gc *pass)
 {
 	autoleases struct leases leases = { 0 };
-	struct err err;
+	struct err err, first = { 0 };
 
 	/* Read the leases again, because the pass has changed some. */
 	if (lease_list(pass->store, &leases, &err) < 0)
-		log_warn("cannot read migration facts: %s", err.text);
+		first = err;
 	else
 		for (size_t i = 0; i < pass->running.n; i++)
-			if (pass->running.list[i].settled && pass->running.list[i].doc)
-				write_facts(g, &pass->running.list[i], &pass->looked, &leases);
+			if (pass->running.list[i].settled && pass->running.list[i].doc &&
+			    write_facts(g, &pass->running.list[i], &pass->looked, &leases, &err) < 0 && !first.code)
+				first = err;
+	fault_say(g->untold, "cannot write migration facts: ", first.text);
 }

@@ -23,6 +23,11 @@
 #include "state/store.h"
 #include "sys/sys.h"
 
+enum { FAULT_SIZE = 256 };
+
+/* Logs a fault when it begins or changes, and when it has ended (`text` ""). `fault`: the text of the last call. */
+void fault_say(char fault[FAULT_SIZE], const char *what, const char *text);
+
 /*
  * libvirt, as a pass uses it: to ask whether a domain names an orphan, and to write the migration facts of leased vGPUs
  * into the live metadata of their domains. Never changes a definition, which is the operator's.
@@ -37,6 +42,7 @@ struct guests {
 	/* Kept from one pass to the next: */
 	bool connected;  /* the last attempt to connect succeeded */
 	char state[256]; /* "connected to libvirt", or the reason for no connection; printable */
+	char untold[FAULT_SIZE];
 	/* Of the current pass: */
 	bool tried;        /* this pass has tried to connect */
 	struct virt *virt; /* NULL: no connection */
@@ -71,6 +77,7 @@ struct remembered {
 	int64_t next_ms;  /* when the next pass is due, CLOCK_MONOTONIC; 0: before the first pass */
 	char status[512]; /* the outcome of the pass, printable; shown after guests.state */
 	char *reported;
+	char failed[FAULT_SIZE], unpublished[FAULT_SIZE], unread[FAULT_SIZE];
 	struct lease_marks seen; /* leases whose domain had the device */
 	struct guests guests;    /* without a connection */
 };
@@ -156,7 +163,7 @@ struct finisher {
 	} watched[WATCHES];
 	bool unwatched; /* the kernel refuses a watch */
 	struct lease_marks logged;
-	char trouble[256];
+	char fault[FAULT_SIZE];
 	int wait_ms;
 	int64_t at_ms; /* when finisher_run() is due, CLOCK_MONOTONIC; 0: now; INT64_MAX: after an event */
 };

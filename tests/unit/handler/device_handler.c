@@ -6,6 +6,9 @@
 #include "lib/messages.h"
 #include "lib/live.h"
 
+#define METRICS "run/vgpu-lease/metrics.prom"
+#define LATER "run/vgpu-lease/leases/" A /* a lease of a later version */
+
 static struct handler handler;
 
 /* The new configuration, read if the handler runs. */
@@ -83,9 +86,41 @@ static void deadlines(void)
 	must(lease_drop(&store, B, &err));
 }
 
+/* Is a fault said once, as long as there is `path`, which is called `then` later, and its end once? */
+static void is_said_once(const char *path, const char *then, const char *fault)
+{
+	const int root = live.tree.host.root;
+	const char *said;
+	int64_t next;
+
+	ok(strstr(pass(&next), fault) != NULL, "a fault is said: %s", fault);
+	if (renameat(root, path, root, then) < 0)
+		tree_fail(then);
+	ok(!strstr(pass(&next), fault) && !strstr(pass(&next), fault), "once: %s", fault);
+	tree_remove(&live.tree, "%s", then);
+	said = pass(&next);
+	ok(strstr(said, message("M_RESOLVED", "")) && strstr(said, fault), "its end as well: %s", fault);
+	ok(!strstr(pass(&next), fault), "once, too: %s", fault);
+}
+
+static void faults(void)
+{
+	tree_add(&live.tree, LATER " = vgpu-lease 99");
+	is_said_once(LATER, LATER, "pass failed: ");
+	configure("etc/vgpu-lease.conf = [devices]\\nenabled_mdev_types = mtty-1\\n[policy]\\nmetrics = yes");
+	tree_add(&live.tree, METRICS "/");
+	is_said_once(METRICS, METRICS, "/" METRICS ": ");
+	tree_remove(&live.tree, "proc");
+	for (int i = 0; i < 300; i++)
+		tree_addf(&live.tree, "proc/1000/fd/%d = x", i);
+	if (fchownat(live.tree.host.root, "proc/1000", 65534, 65534, 0) < 0)
+		tree_fail("proc/1000");
+	is_said_once("proc/1000", "proc/1001", "not fully inspected");
+}
+
 static void end(void)
 {
 	handler_close(&handler);
 }
 
-LIVE_TESTS("mtty", "[policy]\n", news, definitions, deadlines, end)
+LIVE_TESTS("mtty", "[policy]\n", news, definitions, deadlines, faults, end)
