@@ -369,7 +369,7 @@ static int serve(int argc, char **argv)
 		return args_usage_error("qemu", &err);
 	if (!hook.guest)
 		return print_help(&hook);
-	text_set_root(hook.args.root);
+	text_set_options(hook.args.root, hook.args.config);
 	text_cut(hook.name, sizeof(hook.name), hook.guest);
 	operation = find_operation(&hook);
 	can_fail = hook.dry_run || (operation && operation->may_refuse);

@@ -56,27 +56,34 @@ bool text_char_shows(unsigned c)
 	return true;
 }
 
-/* TEXT_COMMAND with --root; "": no --root. Static, so that a message needs no allocation. */
-static char command[PATH_MAX + 32];
+/* TEXT_COMMAND with --root and --config; "": neither is given. Static, so that a message needs no allocation. */
+static char command[2 * PATH_MAX + 64];
 
-void text_set_root(const char *root)
+static void add_option(const char *name, const char *value)
 {
-	const char *quote = root && strchr(root, ' ') ? "\"" : "";
+	const char *quote = value && strchr(value, ' ') ? "\"" : "";
 
+	if (value && strlen(value) < PATH_MAX)
+		text_add(command, sizeof(command), "%s --%s %s%s%s", *command ? "" : TEXT_COMMAND, name, quote, value,
+			 quote);
+}
+
+void text_set_options(const char *root, const char *config)
+{
 	*command = '\0';
-	if (root && strlen(root) < PATH_MAX)
-		snprintf(command, sizeof(command), TEXT_COMMAND " --root %s%s%s", quote, root, quote);
+	add_option("root", root);
+	add_option("config", config);
 }
 
 const char *text_command(const char *at)
 {
-	static const char plain[] = TEXT_COMMAND " ", done[] = TEXT_COMMAND " --root ", help[] = " --help'";
+	static const char plain[] = TEXT_COMMAND " ", done[] = TEXT_COMMAND " --", help[] = " --help'";
 	const char *end;
 
 	if (!*command || strncmp(at, plain, strlen(plain)) != 0 || strncmp(at, done, strlen(done)) == 0)
 		return NULL;
 	end = at + strlen(plain) + strcspn(at + strlen(plain), "'");
-	/* Advice to run --help needs no --root. */
+	/* Advice to run --help needs neither option. */
 	return *end && strncmp(end + 1 - strlen(help), help, strlen(help)) == 0 ? NULL : command;
 }
 

@@ -25,10 +25,10 @@ size_t text_safe_size(const char *src);
 size_t text_safe_again(char *dst, size_t size, const char *src, bool ascii);
 
 /*
- * Makes text_safe() insert this --root into each command that a message advises. Messages therefore need not name it:
- * "run 'vgpu-lease gc'" becomes "run 'vgpu-lease --root DIR gc'". NULL: commands stay unchanged.
+ * Makes text_safe() insert this --root and --config into each command that a message advises. Messages therefore need
+ * not name them: "run 'vgpu-lease gc'" becomes "run 'vgpu-lease --root DIR gc'". NULL: not given.
  */
-void text_set_root(const char *root);
+void text_set_options(const char *root, const char *config);
 
 /* Returns the text that replaces TEXT_COMMAND at `at`; NULL: nothing is replaced. */
 #define TEXT_COMMAND "'vgpu-lease"

@@ -198,7 +198,7 @@ static int run(struct cmd_call *call, const struct command *command, struct err 
 	}
 	if (!command)
 		command = &cmd_status;
-	text_set_root(call->args.root);
+	text_set_options(call->args.root, call->args.config);
 	cmd.command = command;
 	r = check_call(call, command, err) < 0 ? CMD_USAGE : cmd_open(&cmd, command->needs, err);
 	if (r == 0)

@@ -337,7 +337,7 @@ static int run(struct leased *d, struct err *err)
 		print_help();
 		return 0;
 	}
-	text_set_root(d->options.args.root);
+	text_set_options(d->options.args.root, d->options.args.config);
 	if (d->options.check || d->options.wait)
 		return look_only(&d->options, err);
 	if (!d->options.args.root && geteuid() != 0)

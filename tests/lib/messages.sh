@@ -8,7 +8,7 @@
 #     is "$err" "$(message M_LEASED_TO "$uuid" vm2)" "in exactly these words"
 #
 # A key that is not in the table, or more arguments than its text has gaps, ends the test. The table has the commands that a
-# message advises as on a real host; on the simulated host in $root they have --root.
+# message advises as on a real host; on the simulated host in $root they have --root, or --config.
 
 declare -A tap_messages
 while IFS=$'\t' read -r tap_key tap_text; do
@@ -32,7 +32,7 @@ tap_literal() {
 	tap_quoted=${tap_quoted//'?'/\\?}
 	tap_quoted=${tap_quoted//'['/\\[}
 	tap_quoted=${tap_quoted//'('/\\(}
-	tap_quoted=${tap_quoted//"'vgpu-lease "/"'vgpu-lease "?(--root +([! ]) )}
+	tap_quoted=${tap_quoted//"'vgpu-lease "/"'vgpu-lease "?(--root +([! ]) )?(--config +([! ]) )}
 }
 
 # tap_fill text|pattern KEY [ARG...]: the message in $tap_filled.

@@ -65,7 +65,8 @@ is "$status|$err|$(cat "$file")|$(stat -c %a "$file")" "0||$said|644" "that of t
 is "$(ls -A "${file%/*}")" "vgpu-lease.conf" "and nothing is left beside it"
 rm "$file"
 vl init --write --config "$tmp/other.conf"
-is "$status|$(cat "$tmp/other.conf")|$(test -e "$file"; echo $?)" "0|$said|1" "another file can be named"
+is "$status|$(cat "$tmp/other.conf")|$(test -e "$file"; echo $?)" "0|${said//" --root $root"/" --root $root --config $tmp/other.conf"}|1" \
+	"another file can be named"
 holds "and is said" says M_INIT_WROTE "$tmp/other.conf" <<<"$out"
 
 ### Cards in MIG mode: one has a GPU instance, and one has none yet, so its driver lists types and offers none of them.

@@ -123,6 +123,7 @@ sed 's/mtty-1/mtty-2/' "$root/etc/vgpu-lease.conf" >"$tmp/other.conf"
 vl_like "--config before the command, which is not below the root" "0|*mtty-2*|" --config "$tmp/other.conf" inventory
 vl_like "or after it" "0|*mtty-2*|" inventory --config "$tmp/other.conf"
 missing=$(message M_NO_SUCH_FILE "$tmp/no.conf")
+vl_like "a command that is advised has it" "1|*'vgpu-lease --root $root --config $tmp/no.conf init --write'*|" check --config "$tmp/no.conf"
 vl_like "one that is not there is told" "0|*|$(message M_WARNING "*$missing")" inventory --config "$tmp/no.conf"
 vl_like "and a plan cannot do without" "1|*|$(message M_PROGRAM "*$missing")*" \
 	plan --config "$tmp/no.conf" "$srcdir/xml-templates/domain-one-vgpu.xml"

@@ -102,7 +102,7 @@ static void advised(void)
 
 	is(safe("run 'vgpu-lease gc'", 128), "run 'vgpu-lease gc'",
 	   "on the real host a command is advised as it is written");
-	text_set_root("/tmp/host");
+	text_set_options("/tmp/host", NULL);
 	is(safe("run 'vgpu-lease gc', see 'vgpu-lease list'", 128),
 	   "run 'vgpu-lease --root /tmp/host gc', see 'vgpu-lease --root /tmp/host list'",
 	   "with --root it has that, too");
@@ -114,10 +114,13 @@ static void advised(void)
 	ok(text_safe_size("run 'vgpu-lease gc'") > strlen("run 'vgpu-lease --root /tmp/host gc'"), "its size is known");
 	text_safe_again(shown, sizeof(shown), "'vgpu-lease gc'", false);
 	is(shown, "'vgpu-lease gc'", "a text that was made printable before stays");
-	text_set_root("/tmp/my host");
-	is(safe("'vgpu-lease gc'", 128), "'vgpu-lease --root \"/tmp/my host\" gc'",
+	text_set_options(NULL, "x.conf");
+	is(safe("'vgpu-lease gc'", 128), "'vgpu-lease --config x.conf gc'", "so it is with --config");
+	is(safe("'vgpu-lease --config x.conf gc'", 128), "'vgpu-lease --config x.conf gc'", "once as well");
+	text_set_options("/tmp/my host", "x.conf");
+	is(safe("'vgpu-lease gc'", 128), "'vgpu-lease --root \"/tmp/my host\" --config x.conf gc'",
 	   "a directory with a blank is quoted");
-	text_set_root(NULL);
+	text_set_options(NULL, NULL);
 }
 
 static void operands(void)
