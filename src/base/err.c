@@ -37,6 +37,12 @@ bool err_denied(int code)
 	return code == EACCES && geteuid() != 0;
 }
 
+void err_advise_root(struct err *err)
+{
+	if ((err->code == EACCES || err->code == EPERM) && geteuid() != 0 && !strstr(err->text, "run as root"))
+		text_add(err->text, sizeof(err->text), "; run as root");
+}
+
 int err_sys(struct err *err, int code, const char *fmt, ...)
 {
 	va_list ap;

@@ -40,6 +40,9 @@ const char *err_describe(int code);
 /* Is `code` EACCES, and the user not root, who may know more? */
 bool err_denied(int code);
 
+/* If the user is not root, adds "run as root" to a permission error. */
+void err_advise_root(struct err *err);
+
 /* Puts "context: " before the error's text. Returns the negative code. */
 int err_in(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

@@ -20,13 +20,6 @@
 #include "act/gc.h"
 #include "state/store.h"
 
-int cmd_advise_root(struct err *err)
-{
-	if ((err->code == EACCES || err->code == EPERM) && geteuid() != 0 && !strstr(err->text, "run as root"))
-		text_add(err->text, sizeof(err->text), "; run as root");
-	return -err->code;
-}
-
 bool cmd_knows_domain(const struct cmd *cmd, const char *domain, char similar[CMD_SIMILAR_SIZE], struct err *why)
 {
 	autoleases struct leases leases = { 0 };
@@ -87,7 +80,7 @@ static int read_config(struct cmd *cmd, unsigned int needs, struct err *err)
 
 	if (r == 0)
 		return 0;
-	cmd_advise_root(why);
+	err_advise_root(why);
 	if (needs & CMD_CONFIG_MUST || (needs & CMD_CONFIG_READ && r == -EACCES))
 		return err_set(err, -r, "%s%s", why->text, config_fix(&cmd->config));
 	if (is_wrong_config(cmd) && !(needs & CMD_CONFIG_OWN))

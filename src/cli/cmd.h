@@ -118,9 +118,6 @@ void cmd_close(struct cmd *cmd);
 /* Returns a stream for whole, printable lines, which cmd_close() prints. */
 FILE *cmd_lines(struct cmd *cmd);
 
-/* If the user is not root, adds "run as root" to a permission error. Returns -err->code. */
-int cmd_advise_root(struct err *err);
-
 /* Connects to libvirt, and finds the domain of the first operand. */
 int cmd_open_domain(struct cmd *cmd, struct err *err);
 

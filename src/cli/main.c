@@ -204,7 +204,7 @@ static int run(struct cmd_call *call, const struct command *command, struct err 
 	if (r == 0)
 		r = command->run(&cmd, err);
 	if (r < 0)
-		cmd_advise_root(err);
+		err_advise_root(err);
 	if (r != CMD_DONE && call->json && err->code != 0)
 		cmd_json_error(&cmd, err);
 	cmd_close(&cmd);

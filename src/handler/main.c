@@ -366,6 +366,7 @@ int main(int argc, char **argv)
 	if (r == 0 && fflush(stdout) != 0)
 		r = err_sys(&err, errno, "standard output");
 	if (r < 0) {
+		err_advise_root(&err);
 		log_warn("%s", err.text);
 		if (!d.options.foreground || d.options.wait || d.options.check)
 			err_print(stderr, "vgpu-leased", &err);

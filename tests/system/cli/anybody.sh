@@ -109,6 +109,8 @@ chmod 600 "$conf_path"
 denied "metrics without the configuration" metrics
 denied "gc --dry-run without it" gc --dry-run
 as_user vl_says "list goes on with a warning" 0 list -- M_DENIED "$conf_path"
+install "$builddir/vgpu-leased" "$work/bin"
+holds "--check-config advises root, too" says M_DENIED "$conf_path" < <(as_nobody "$work/bin/vgpu-leased" --root "$root" --check-config 2>&1)
 chmod 644 "$conf_path"
 find "$root/run/vgpu-lease" "$root/var/lib/vgpu-lease" -type d -exec chmod 700 {} +
 changes "where the state is closed"
