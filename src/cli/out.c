@@ -229,14 +229,14 @@ void out_age(char out[32], int64_t boot_ms)
 		snprintf(out, 32, "%ldd", s / 86400);
 }
 
-/* Parses "-1h", "+30min" or "2 hours ago". A unit can be abbreviated, down to its first letter. */
+/* Parses "-1h" or "2 hours ago". A unit can be abbreviated, down to its first letter. */
 static bool read_distance(int64_t *at, const char *text, time_t now)
 {
 	static const struct {
 		const char *name;
 		int seconds;
 	} units[] = { { "seconds", 1 }, { "minutes", 60 }, { "hours", 3600 }, { "days", 86400 }, { "weeks", 604800 } };
-	bool sign = *text == '-' || *text == '+', back = *text != '+';
+	bool sign = *text == '-';
 	const char *number = text + sign, *unit = number + strspn(number, "0123456789");
 	size_t digits = (size_t)(unit - number), len;
 
@@ -247,7 +247,7 @@ static bool read_distance(int64_t *at, const char *text, time_t now)
 	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
 		if (strncmp(units[i].name, unit, len) != 0)
 			continue;
-		*at = now + (back ? -1 : 1) * (int64_t)atol(number) * units[i].seconds;
+		*at = now - (int64_t)atol(number) * units[i].seconds;
 		return true;
 	}
 	return false;
