@@ -53,6 +53,10 @@ is "$(complete_line --root = "$root" retype mt)|$(complete_line gc --root = "$ro
 is "$(complete_line plan --op =)" "prepare migrate restore" "also without the value's beginning"
 is "$(complete_line --connect qemu : ///system sh)" "show" "a libvirt's URI"
 is "$(complete_line export n)|$(complete_line export placement n)" "nova-provider-config nova-pci|" "the formats"
+for line in "release $(uuid 1)" "detach vm1 $(uuid 1)" 'detach vm9' "plan $srcdir/COPYING" "rewrite $srcdir/COPYING" 'help show'; do
+	read -ra words <<<"$line"
+	nothing "nothing that would be refused behind $line" "$(complete_line --root "$root" "${words[@]}" '')"
+done
 is "$(complete_line list x)" "" "and nothing where nothing is to come"
 for name in status list show types inventory init plan rewrite check gc release retype log metrics export attach detach suspend resume; do
 	nothing "all options of $name are known" "$(unknown "complete_line $name" "$builddir/vgpu-lease" "$name")"
