@@ -354,19 +354,6 @@ static void measure(struct capacity *space, const struct capacity_query *query, 
 	space->in_flight = space->full && load.in_flight;
 }
 
-const struct failed_attempt *capacity_failed_attempt(const struct world *world, const char *pgpu, const char *type)
-{
-	const struct failed_attempt *found = NULL;
-
-	for (EACH(const struct failed_attempt *, a, world->failed_attempts, world->nfailed_attempts)) {
-		bool here = !*a->parent && strcmp(a->pgpu, pgpu) == 0 && (!*a->type || strcmp(a->type, type) == 0);
-
-		if (here && (!found || !*a->removal))
-			found = a;
-	}
-	return found;
-}
-
 void capacity_on(struct capacity *space, const struct capacity_query *query, const struct inv_pgpu *card,
 		 const char *type)
 {

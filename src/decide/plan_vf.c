@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/text.h"
 #include "internal.h"
 
@@ -44,6 +45,19 @@ static bool has_failed(const struct world *world, const char *parent)
 		if (strcmp(world->failed_attempts[i].parent, parent) == 0)
 			return true;
 	return false;
+}
+
+const struct failed_attempt *capacity_failed_attempt(const struct world *world, const char *pgpu, const char *type)
+{
+	const struct failed_attempt *found = NULL;
+
+	for (EACH(const struct failed_attempt *, a, world->failed_attempts, world->nfailed_attempts)) {
+		bool here = !*a->parent && strcmp(a->pgpu, pgpu) == 0 && (!*a->type || strcmp(a->type, type) == 0);
+
+		if (here && (!found || !*a->removal))
+			found = a;
+	}
+	return found;
 }
 
 /* Does the domain have this VF, or name it at this start? If so, its IOMMU group is the domain's. */
