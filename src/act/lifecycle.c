@@ -117,10 +117,7 @@ static void log_plan(struct rounds *r)
 		return;
 	r->waits = waits;
 	to = mem_open(&text, &len);
-	if (waits)
-		plan_print_wait(to, &r->plan, &r->world);
-	else
-		plan_print(to, &r->plan, &r->world, true);
+	plan_print(to, &r->plan, &r->world, !waits);
 	mem_close(to);
 	for (rest = text; (line = strsep(&rest, "\n")) && *line;)
 		event_decided(&about, "%s: domain %s: %s", r->apply.op, request->name, line);

@@ -270,12 +270,6 @@ static void print_removal(FILE *to, const struct world *world, const char *id)
 			  lease->state == LEASE_RELEASING ? "has released it" : "no longer runs");
 }
 
-void plan_print_wait(FILE *to, const struct plan *plan, const struct world *world)
-{
-	if (plan->kind == PLAN_WAIT)
-		text_line(to, "wait: vGPU %s: %s", world->asked->vgpus[plan->refused_vgpu].id, plan->text);
-}
-
 void plan_print(FILE *to, const struct plan *plan, const struct world *world, bool verdicts)
 {
 	for (size_t i = 0; i < plan->nremoves; i++)
@@ -290,7 +284,8 @@ void plan_print(FILE *to, const struct plan *plan, const struct world *world, bo
 			  step->vgpu.type, step->vgpu.parent, step->why, kept ? ", kept at release: " : "",
 			  kept ? kept : "", other ? ", instead of " : "", other ? id : "");
 	}
-	plan_print_wait(to, plan, world);
+	if (plan->kind == PLAN_WAIT)
+		text_line(to, "wait: vGPU %s: %s", world->asked->vgpus[plan->refused_vgpu].id, plan->text);
 	for (size_t i = 0; verdicts && i < world->request->nvgpus; i++) {
 		for (size_t g = 0; g < world->inv.npgpus; g++) {
 			char why[PLAN_WHY_SIZE];

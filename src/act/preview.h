@@ -55,9 +55,6 @@ const char *plan_word(const struct step *step, enum plan_mode mode);
 bool plan_not_chosen(const struct plan *plan, const struct world *world, size_t req, const struct inv_pgpu *card,
 		     char why[PLAN_WHY_SIZE]);
 
-/* Prints what a PLAN_WAIT waits for. */
-void plan_print_wait(FILE *to, const struct plan *plan, const struct world *world);
-
 /*
  * Prints a line for each removal, each step and a PLAN_WAIT. With `verdicts`, also prints why each other pGPU was not
  * chosen.
