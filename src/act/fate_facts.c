@@ -7,6 +7,7 @@
 
 #include "domain/domxml.h"
 #include "base/mem.h"
+#include "act/release.h"
 #include "look/world.h"
 #include "sys/log.h"
 
@@ -206,6 +207,18 @@ static bool is_stuck(const struct world *w, const char *id)
 	return false;
 }
 
+/* Is an unfinished release in its waiting time? If it `goes`, only the driver is still waited for. */
+static bool is_waiting(const struct world *w, const struct lease *lease, bool goes)
+{
+	const struct policy *policy = &w->config->policy;
+
+	if (lease->state != LEASE_RELEASING || !config_is_valid(w->config) ||
+	    (lease->device == ABSENT && lease->vgpu.framework != FW_VF) ||
+	    sys_now_ms() - lease->since_ms >= policy_release_ms(policy))
+		return false;
+	return !goes || release_is_drivers(w->host, policy, lease);
+}
+
 void fate_mark(struct world *w)
 {
 	bool locked = w->store->lock >= 0;
@@ -239,6 +252,7 @@ void fate_mark(struct world *w)
 
 		if (!is_stuck(w, lease->vgpu.id))
 			fate_lease(&fate, &look, lease, lease->device);
-		lease->reclaimable = fate.goes;
+		lease->at_work |= is_waiting(w, lease, fate.goes);
+		lease->reclaimable = fate.goes && !lease->at_work;
 	}
 }

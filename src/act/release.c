@@ -188,6 +188,13 @@ int release_wait_closed(const struct host *host, const char *id, int64_t deadlin
 	}
 }
 
+bool release_is_drivers(const struct host *host, const struct policy *policy, const struct lease *lease)
+{
+	return lease->origin == LEASE_CREATED &&
+	       sys_now_ms() < lease->since_ms + (int64_t)policy->driver_cleanup_s * 1000 &&
+	       kernel_driver_removes(host, &lease->vgpu);
+}
+
 /* Lets the driver remove the device. Holds no lock. Returns as release_wait_closed(); -EAGAIN also at the deadline. */
 static int let_driver_remove(const struct host *host, const struct policy *policy, const struct lease *lease,
 			     int64_t deadline_ms, int64_t look_by_ms, struct err *err)
@@ -196,7 +203,7 @@ static int let_driver_remove(const struct host *host, const struct policy *polic
 	const struct vgpu_ref *vgpu = &lease->vgpu;
 	int r;
 
-	if (lease->origin == LEASE_ADOPTED || sys_now_ms() >= turn || !kernel_driver_removes(host, vgpu))
+	if (!release_is_drivers(host, policy, lease))
 		return 0;
 	r = release_wait_closed(host, vgpu->id, deadline_ms, look_by_ms, err);
 	while (r == 0 && sys_now_ms() < turn && kernel_exists(host, vgpu) != 0) {

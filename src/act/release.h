@@ -84,6 +84,9 @@ int release_kept(const struct lease *lease, struct err *err);
 /* Returns the deadline of a release that begins now: release_timeout plus driver_cleanup. */
 int64_t release_by(const struct policy *policy);
 
+/* Is a `releasing` lease left to NVIDIA's driver, which gets driver_cleanup to remove the device? */
+bool release_is_drivers(const struct host *host, const struct policy *policy, const struct lease *lease);
+
 /*
  * Waits until no process has the device open. Returns:
  *   0: closed

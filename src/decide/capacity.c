@@ -122,8 +122,7 @@ static void load_leases(struct card_load *load, const struct asked *asked)
 		    is_vf_gone(world, l))
 			continue;
 		load->in_flight |= l->at_work && !l->hangs;
-		/* A release whose device is gone counts only while a process works on the lease. */
-		if (inventory_device(&world->inv, l->vgpu.id) || (l->state == LEASE_RELEASING && !l->at_work))
+		if (inventory_device(&world->inv, l->vgpu.id) || capacity_is_gone(l))
 			continue;
 		load->pending++;
 		load->cost += cost_of(asked, l->vgpu.type);

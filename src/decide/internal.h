@@ -35,6 +35,12 @@ struct capacity_vfs {
 
 bool capacity_counts(const struct capacity_query *query, const struct lease *lease);
 
+/* A release without a device uses capacity only while a process works on it. A plain VF is never a device. */
+static inline bool capacity_is_gone(const struct lease *lease)
+{
+	return lease->state == LEASE_RELEASING && !lease->at_work && lease->vgpu.framework != FW_VF;
+}
+
 struct capacity_vfs capacity_vfs(const struct capacity_query *query, const struct inv_pgpu *card, const char *type);
 
 static inline struct capacity_query plan_query(const struct planner *p, const char *id)
@@ -58,6 +64,12 @@ enum plan_kind plan_choose(struct planner *p, const char *id);
 
 /* Ends the plan with PLAN_REMOVE of this vGPU, after which the step is possible. */
 void plan_remove_first(struct planner *p, const char *id);
+
+/*
+ * Plans the removal of the vGPU, if the lease's domain no longer needs it; the step is what is expected to follow.
+ * False: it does, or a removal failed.
+ */
+bool plan_finish_release(struct planner *p, const struct lease *lease);
 
 /* True if the card serves one of the request's types, or if the request has no type. */
 bool plan_is_served(const struct planner *p, const struct inv_pgpu *card);

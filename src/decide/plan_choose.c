@@ -14,6 +14,7 @@ struct candidate {
 	bool failed; /* in the last five minutes */
 	bool last;   /* is the vGPU's previous parent, and has not failed */
 	struct capacity space;
+	bool finishes; /* what makes capacity on it is unfinished releases alone */
 };
 
 static enum placement placement_of(const struct planner *p)
@@ -183,11 +184,8 @@ static bool find_removes(struct planner *p, const struct candidate *c)
 	for (const struct inv_device *d = NULL; (d = inventory_next_on(&world->inv, c->card, d));)
 		add_removable(p, &found, c, &d->vgpu, d->parent);
 	for (EACH(const struct lease *, l, world->leases.list, world->leases.n)) {
-		/* The release of an mdev that is gone uses no capacity. */
-		bool gone = l->state == LEASE_RELEASING && !l->at_work && l->vgpu.framework != FW_VF;
-
 		if (strcmp(l->vgpu.pgpu, c->card->address) == 0 && !inventory_device(&world->inv, l->vgpu.id) &&
-		    !gone && capacity_counts(&query, l))
+		    !capacity_is_gone(l) && capacity_counts(&query, l))
 			add_removable(p, &found, c, &l->vgpu, inventory_parent(&world->inv, l->vgpu.id));
 	}
 	need -= (int)p->plan->nremoves;
@@ -200,6 +198,17 @@ static bool find_removes(struct planner *p, const struct candidate *c)
 	if (found.stays || need > 0)
 		p->plan->nremoves = 0;
 	return p->plan->nremoves > 0;
+}
+
+static bool removes_only_released(const struct planner *p)
+{
+	for (size_t i = 0; i < p->plan->nremoves; i++) {
+		const struct lease *lease = lease_find(&p->world->leases, p->plan->removes[i]);
+
+		if (!lease || lease->state != LEASE_RELEASING)
+			return false;
+	}
+	return true;
 }
 
 static void fill_step(const struct planner *p, const struct candidate *c, const char *id, const char *why)
@@ -313,8 +322,11 @@ static void search_for_type(struct planner *p, const char *type, struct search *
 			continue;
 		}
 		add_verdict(p, &c);
-		if (c.space.full && c.space.cause != CAUSE_UNSUITED &&
-		    (!fullest.card || better(p, &c, &fullest, &by)) && find_removes(p, &c))
+		if (!c.space.full || c.space.cause == CAUSE_UNSUITED || !find_removes(p, &c))
+			continue;
+		c.finishes = removes_only_released(p);
+		if (!fullest.card || c.finishes > fullest.finishes ||
+		    (c.finishes == fullest.finishes && better(p, &c, &fullest, &by)))
 			fullest = c;
 	}
 	if (!found->fullest.card)
@@ -414,8 +426,8 @@ enum plan_kind plan_choose(struct planner *p, const char *id)
 		fill_step(p, &found.best, id, why_chosen(p, &found));
 		return PLAN_STEPS;
 	}
-	/* A release in progress costs less than a removal, so wait for it. */
-	if (found.in_flight)
+	/* A release in progress costs less than a removal, so wait for it, unless another can be finished now. */
+	if (found.in_flight && !found.fullest.finishes)
 		return PLAN_WAIT;
 	if (!found.fullest.card || !find_removes(p, &found.fullest) || !leave_vf(p, &found.fullest))
 		return PLAN_REFUSE;

@@ -156,9 +156,7 @@ static bool finish_one(struct store *store, const struct policy *policy, const s
 	struct err err = { 0 };
 	int r;
 
-	/* Until release_wait is over, leave the release to the hook that marked the lease. */
-	if (sys_now_ms() - lease->since_ms < (int64_t)policy->release_wait_s * 1000 &&
-	    sys_process_lives(lease->writer, lease->writer_start))
+	if (lease_is_hooks(lease, policy->release_wait_s))
 		return false;
 	r = release_finish(store, policy, lease->vgpu.id, sys_now_ms() + TURN_MS, sys_now_ms() + LOOK_MS, &err);
 	if (r == 0)

@@ -55,19 +55,18 @@ static bool is_replaced(const struct world *w, const struct lease *lease)
 		(device && *device->vgpu.type && strcmp(device->vgpu.type, lease->vgpu.type) != 0));
 }
 
-/* Does a creation or release have time left? An interrupted creation also gets create_timeout. */
+/* Does a creation have time left, even an interrupted one, or a release the hook that marked the lease? */
 static bool has_time(const struct world *w, const struct lease *lease)
 {
 	const struct policy *policy = &w->config->policy;
-	int64_t time_ms;
 	/* A plain VF always exists, so its release can take time, but not its creation. */
 	bool exists = lease->vgpu.framework == FW_VF ? lease->state == LEASE_RELEASING : lease->device != ABSENT;
 
 	if (!config_is_valid(w->config) || !exists)
 		return false;
-	time_ms = lease->state == LEASE_RELEASING ? policy_release_ms(policy)
-						  : (int64_t)policy->create_timeout_s * 1000;
-	return sys_now_ms() - lease->since_ms < time_ms;
+	if (lease->state == LEASE_RELEASING)
+		return lease_is_hooks(lease, policy->release_wait_s);
+	return sys_now_ms() - lease->since_ms < (int64_t)policy->create_timeout_s * 1000;
 }
 
 static bool is_changing(const struct lease *lease)

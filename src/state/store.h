@@ -167,5 +167,8 @@ int lease_would_put(const struct store *store, const char *id, struct store_spac
 /* Is a process creating, taking over or removing the lease's vGPU? */
 bool lease_at_work(const struct store *store, const struct lease *lease);
 
+/* Is a `releasing` lease left to the hook that marked it, which waits up to release_wait for the vGPU? */
+bool lease_is_hooks(const struct lease *lease, int release_wait_s);
+
 /* Removes the lease, and records its end (seen_used()). Succeeds without a lease. Needs the store's lock. */
 int lease_drop(const struct store *store, const char *id, struct err *err);

@@ -231,3 +231,9 @@ bool lease_at_work(const struct store *store, const struct lease *lease)
 	return store_locked_vgpu(store, lease->vgpu.id) ||
 	       (lease->state == LEASE_CREATING && sys_process_lives(lease->writer, lease->writer_start));
 }
+
+bool lease_is_hooks(const struct lease *lease, int release_wait_s)
+{
+	return lease->state == LEASE_RELEASING && sys_now_ms() - lease->since_ms < (int64_t)release_wait_s * 1000 &&
+	       sys_process_lives(lease->writer, lease->writer_start);
+}

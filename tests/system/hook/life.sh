@@ -63,6 +63,22 @@ is "$(prepare "$work/231.xml" 2>&1)" "" "the next start finishes the release"
 is "$(type_of $u1) $(parent_of $u1) $(states)" "nvidia-231 0000:85:00.0 1 active" "and gets the new type"
 release "$vm"
 
+### A full host, and a release that nobody works on: a start finishes it, unless it must wait
+gives_up() { new_host t4 nvidia-234 policy 'release_wait = 0' 'release_timeout = 3600' 'lock_timeout = 1' "$@"; }
+gives_up 'driver_cleanup = 0'
+prepare && release
+is "$(states)" "1 releasing" "a hook leaves its release to others"
+holds "the next start finishes it" prepare 2
+is "$(devices)$(states)" "$(numbered 2) 1 active" "and has its place"
+open_device "$(numbered 2)"
+release 2
+fails "not while its vGPU is open" prepare
+is "$(states)" "1 releasing" "which is waited for"
+close_device
+gives_up 'driver_cleanup = 600'
+prepare && release
+fails "nor while the driver may still remove it" prepare 2
+
 ### QEMU fails soon after its vGPU was created: the next start tries that pGPU last
 new_host t4:2 nvidia-222 policy 'driver_cleanup = 0' 'start_grace = 60'
 one=0000:84:00.0 two=0000:85:00.0

@@ -50,6 +50,8 @@ static const struct row rows[] = {
 	{ "but not where the driver hangs", "84/0 s=0/1", "u1:84:s+releasing:E**", "s: in use | 1 1 0" },
 	{ "the cap is lower than the card", "84/0 s=15/16", "u1:84:s", "s: 2 on 84 | 16 1 2", "s<3" },
 	{ "and is the cause where it is reached", "84/0 s=15/16", "u1:84:s", "s: cap | 16 1 0", "s<1" },
+	{ "a plain VF that is being released counts", "f3/0+4 flex=4", "f3.0:flex:releasing:E", "flex: cap | 4 1 0",
+	  "flex@f3<1" },
 	{ "it counts that type alone", "v84/0 s=4 l=1", "u1:v84:s", "l: 1 on v84 | 1 0 1", "l<1" },
 	{ "the maximum of the type holds, whatever the driver offers", "84/0 s=14/2", "u1:84:s u2:84:s",
 	  "s: in use | 2 2 0" },
