@@ -103,7 +103,7 @@ static int write_create(struct creation *creation, struct err *err)
 	if (r == -ETIMEDOUT)
 		return err_set(
 			err, ETIMEDOUT,
-			"%s: creating %s hangs in the kernel for over %d s (create_timeout); see dmesg; the vGPU is removed when the write returns (troubleshooting: creating-hangs-in-the-kernel)",
+			"%s: creating %s hangs in the kernel for over %d s (create_timeout); see dmesg; once the write has returned, vgpu-leased, a start or gc removes the vGPU (troubleshooting: creating-hangs-in-the-kernel)",
 			creation->vgpu->parent, creation->vgpu->type, creation->apply->policy->create_timeout_s);
 	if (r == -EINTR)
 		r = look_again(creation, err);

@@ -8,10 +8,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/statvfs.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -214,18 +216,49 @@ bool store_locked(const struct store *store, const char *name)
 	return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
 }
 
+/* The process that has taken this lock, by the kernel; a child that inherits a lock does not take it. 0: not known. */
+static int taker_of(const struct store *store, const char *name)
+{
+	FILE *locks = fopen("/proc/locks", "re");
+	unsigned int major_, minor_;
+	unsigned long long inode;
+	char line[128];
+	struct stat st;
+	int pid, found = 0;
+
+	if (!locks)
+		return 0;
+	if (fstatat(store->run, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		st = (struct stat){ 0 };
+	/* A work lock on a byte of the file has the process ID -1. */
+	while (!found && fgets(line, sizeof(line), locks))
+		if (sscanf(line, "%*d: %*s %*s %*s %d %x:%x:%llu", &pid, &major_, &minor_, &inode) == 4 && pid > 0 &&
+		    inode == st.st_ino && makedev(major_, minor_) == st.st_dev)
+			found = pid;
+	fclose(locks);
+	return found;
+}
+
 void store_name_holder(const struct store *store, const char *name, char *who, size_t size)
 {
 	unsigned long long start;
 	char text[HOLDER_TEXT];
-	int pid;
+	int pid, taker;
 
 	if (sys_read(store->run, name, text, sizeof(text)) < 0 || sscanf(text, "%d %llu", &pid, &start) != 2)
-		snprintf(who, size, "an unknown process");
-	else if (sys_process_lives(pid, start))
+		pid = 0;
+	if (pid && sys_process_lives(pid, start)) {
 		snprintf(who, size, "process %d", pid);
-	else
+		return;
+	}
+	/* A program that is not ours records nothing. */
+	taker = taker_of(store, name);
+	if (taker && taker == pid)
 		snprintf(who, size, "a child of process %d (which has exited), blocked in the kernel", pid);
+	else if (taker > 0 && (kill(taker, 0) == 0 || errno == EPERM))
+		snprintf(who, size, "process %d", taker);
+	else
+		snprintf(who, size, "an unknown process");
 }
 
 uint64_t store_own_start(const struct store *store)
@@ -245,6 +278,15 @@ static int held_error(const struct store *store, const char *name, int wait_ms, 
 	return err_cause(err, strlen("/run/vgpu-lease/: ") + strlen(name));
 }
 
+/* False if the lock file has been removed or replaced, so that other processes no longer see this lock. */
+static bool is_current(const struct store *store, const char *name, int lock)
+{
+	struct stat ours, there;
+
+	return lock >= 0 && fstat(lock, &ours) == 0 && fstatat(store->run, name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       ours.st_ino == there.st_ino && ours.st_dev == there.st_dev;
+}
+
 static int take_lock(const struct store *store, const char *name, int wait_ms, struct err *err)
 {
 	autoclose int fd = open_lock(store, name);
@@ -260,6 +302,8 @@ static int take_lock(const struct store *store, const char *name, int wait_ms, s
 			return held_error(store, name, wait_ms, err);
 		sys_sleep_ms(sys_pause_ms(since_ms));
 	}
+	if (wait_ms > 0 && !is_current(store, name, fd))
+		return take_lock(store, name, wait_ms - 1 - (int)(sys_now_ms() - since_ms), err);
 	snprintf(holder, sizeof(holder), "%-10d %-20llu %-20lld\n", (int)getpid(),
 		 (unsigned long long)store_own_start(store), (long long)sys_now_ms());
 	/* Other processes need the holder only for a message, so a full or read-only file system is not an error. */
@@ -387,21 +431,11 @@ int store_check_vgpu(const struct store *store, const char *id, struct err *err)
 	return store_locked_vgpu(store, id) ? at_work(err) : 0;
 }
 
-/* False if the lock file has been removed or replaced, so that other processes no longer see this lock. */
-static bool is_current(const struct store *store, int lock)
-{
-	struct stat ours, there;
-
-	return lock >= 0 && fstat(lock, &ours) == 0 &&
-	       fstatat(store->run, STORE_HANDLER, &there, AT_SYMLINK_NOFOLLOW) == 0 && ours.st_ino == there.st_ino &&
-	       ours.st_dev == there.st_dev;
-}
-
 int store_lock_handler(const struct store *store, int held, int wait_ms, struct err *err)
 {
 	int lock;
 
-	if (is_current(store, held))
+	if (is_current(store, STORE_HANDLER, held))
 		return held;
 	lock = take_lock(store, STORE_HANDLER, wait_ms, err);
 	if (lock >= 0 && held >= 0)

@@ -84,8 +84,8 @@ int store_would_lock_pgpu(const struct host *host, const char *pgpu, struct err 
 void store_note_call(const char *root);
 
 /*
- * Takes the store's lock, waiting at most `wait_ms`. -ETIMEDOUT: held; the error names the process that took the lock.
- * If that process is gone, the error says that a child of it, blocked in the kernel, holds the lock.
+ * Takes the store's lock, waiting at most `wait_ms`. -ETIMEDOUT: held; the error names the process that took the lock,
+ * or says that a child of it, blocked in the kernel, holds it. A lock file that was removed meanwhile is made again.
  */
 int store_lock(struct store *store, int wait_ms, struct err *err);
 void store_unlock(struct store *store);
@@ -103,7 +103,7 @@ uint64_t store_own_start(const struct store *store);
 /* Is this lock file locked? Creates and writes nothing. */
 bool store_locked(const struct store *store, const char *name);
 
-/* Sets `who` to the process that took this lock file last, such as "process 4711". */
+/* Sets `who` to the process that took this lock, such as "process 4711", by its record or by /proc/locks. */
 void store_name_holder(const struct store *store, const char *name, char *who, size_t size);
 
 /*

@@ -273,7 +273,7 @@ like "$out|$((SECONDS - started < 20))" "*WARN *run/vgpu-lease/lock: *|1" "statu
 sed -i 's/^lock_timeout.*/lock_timeout = 2/' "$conf_path"
 # No pid is that large.
 echo "4194305 1" >"$root/run/vgpu-lease/lock"
-finds FAIL state "$root/run/vgpu-lease/lock: *child of process 4194305 (which has exited)*" "one whose holder has ended and left a child"
+finds FAIL state "$root/run/vgpu-lease/lock: *last by an unknown process; *fuser*" "one whose holder is not the one that is recorded"
 exec 9>&-
 well "is one as long as it is held"
 exec 9>>"$(card_lock 0000:84:00.0)"

@@ -118,7 +118,19 @@ echo "$$ $(cut -d ' ' -f 22 /proc/$$/stat)" >"$lock"
 refused_in_a_line "a lock that is held for too long, with its holder" M_LOCK_HELD /run/vgpu-lease/lock $$ \
 	-- with_lock "$lock" prepare
 echo "$$ 1" >"$lock"
-refused_in_a_line "that one is gone, and its lock was inherited" M_LOCK_INHERITED $$ -- with_lock "$lock" prepare
+refused_in_a_line "a program that is not ours, and has not said who it is" M_LOCK_UNKNOWN -- with_lock "$lock" prepare
+exec 8>>"$lock"
+holder=$(bash -c 'flock 8 & wait $!; echo $!')
+echo "$holder 1" >"$lock"
+refused_in_a_line "one that is gone, whose lock was inherited" M_LOCK_INHERITED "$holder" -- prepare
+exec 8>&-
+flock -o "$lock" sleep 60 &
+holder=$!
+is_locked() { ! flock -n "$lock" true; }
+eventually is_locked
+refused_in_a_line "one that is not ours, and is there" M_LOCK_HELD /run/vgpu-lease/lock $holder -- prepare
+kill $holder
+! wait $holder 2>/dev/null
 
 ### Configuration
 holds "a lease to test with" prepare

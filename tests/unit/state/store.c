@@ -59,8 +59,21 @@ static void locks(void)
 	}
 	store_unlock(&other);
 	ok(child > 0 && store_lock(&store, 0, &err) == 0, "also where a child that was forked meanwhile lives on");
-	store_unlock(&store);
 	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	child = fork();
+	if (child == 0) {
+		sys_sleep_ms(50);
+		unlinkat(store.run, STORE_LOCK, 0);
+		store_unlock(&store);
+		_exit(0);
+	}
+	/* Only the child's copy keeps the lock now. */
+	close(store.lock);
+	store.lock = -1;
+	ok(store_lock(&other, 5000, &err) == 0 && store_locked(&store, STORE_LOCK),
+	   "a lock file that is removed while it is waited for is made again");
+	store_unlock(&other);
 	waitpid(child, NULL, 0);
 	fd = store_lock_pgpu(&store, "0000:41:00.0", 0, &err);
 	ok(fd >= 0 && store_lock_pgpu(&other, "0000:41:00.0", 0, &err) == -ETIMEDOUT, "a pGPU's lock is had once");
