@@ -189,7 +189,7 @@ void check_handler(struct check *check)
 	else
 		check_warn(
 			check, "systemctl enable --now vgpu-leased",
-			"vgpu-leased is not running, so hot-plugged vGPUs get no lease, migrations no facts, and slow releases wait for the next start");
+			"vgpu-leased is not running, so hot-plugged vGPUs get no lease, migrations no facts, and slow releases wait for gc or a start that needs the vGPU");
 }
 
 void check_garbage(struct check *check)

@@ -57,7 +57,7 @@ static void running_and_lease(struct compare *v)
 	else if (strcmp(lease->domain, v->domain) != 0)
 		add_difference(v, "attached, but leased to domain %.100s; detach it from one of them", lease->name);
 	else if (lease->state != LEASE_ACTIVE)
-		add_difference(v, "attached, but its lease is '%s'; vgpu-leased or the next start corrects this",
+		add_difference(v, "attached, but its lease is '%s'; vgpu-leased corrects this",
 			       lease_state_words[lease->state]);
 }
 
@@ -88,7 +88,9 @@ static void leased_and_absent(struct compare *v)
 {
 	if (v->open > 0)
 		add_difference(
-			v, "detached by libvirt, but still open in process %d; it is released when that process ends",
+			v,
+			"detached by libvirt, but still open in process %d; once that process ends, vgpu-leased or gc releases "
+			"the vGPU",
 			(int)v->by);
 	else if (!v->runs)
 		add_difference(v, "leased, but the domain is not running; %s", v->gc);
