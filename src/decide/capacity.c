@@ -106,20 +106,13 @@ static double cost_of(const struct asked *asked, const char *type)
 	return (double)asked->available / offer->available;
 }
 
-/* Is the lease's VF gone, for example since fewer VFs are enabled? It takes nothing from the others. */
-static bool is_vf_gone(const struct world *world, const struct lease *lease)
-{
-	return lease->vgpu.framework != FW_MDEV && !inventory_parent(&world->inv, lease->vgpu.parent);
-}
-
 static void load_leases(struct card_load *load, const struct asked *asked)
 {
 	const struct world *world = asked->query->world;
 	const struct leases *leases = &world->leases;
 
 	for (EACH(const struct lease *, l, leases->list, leases->n)) {
-		if (strcmp(l->vgpu.pgpu, asked->card->address) != 0 || !capacity_counts(asked->query, l) ||
-		    is_vf_gone(world, l))
+		if (strcmp(l->vgpu.pgpu, asked->card->address) != 0 || !capacity_counts(asked->query, l))
 			continue;
 		load->in_flight |= l->at_work && !l->hangs;
 		if (inventory_device(&world->inv, l->vgpu.id) || capacity_is_gone(l))
@@ -412,7 +405,7 @@ bool capacity_count(struct capacity_count *count, const struct world *world, con
 	for (EACH(const struct lease *, l, world->leases.list, world->leases.n))
 		count->used += card->framework == FW_VF && strcmp(l->vgpu.pgpu, card->address) == 0 &&
 			       strcmp(l->vgpu.type, type->id) == 0 && l->state != LEASE_RESERVED &&
-			       !is_vf_gone(world, l);
+			       capacity_counts(&query, l);
 	count->cause = card->ready ? space.cause : CAUSE_UNREADY;
 	if (count->available == 0)
 		snprintf(count->reason, sizeof(count->reason), "%s", card->ready ? space.reason : card->reason);

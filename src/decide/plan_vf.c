@@ -15,9 +15,14 @@
 #include "base/text.h"
 #include "internal.h"
 
-/* The lease of the query's own ID counts only if an earlier step of this plan has promised it. */
+/*
+ * The lease of the query's own ID counts only if an earlier step of this plan has promised it. A lease whose VF is
+ * gone, for example since fewer VFs are enabled, takes nothing from the others.
+ */
 bool capacity_counts(const struct capacity_query *query, const struct lease *lease)
 {
+	if (lease->vgpu.framework != FW_MDEV && !inventory_parent(&query->world->inv, lease->vgpu.parent))
+		return false;
 	return lease->promised || !query->id || strcmp(lease->vgpu.id, query->id) != 0;
 }
 

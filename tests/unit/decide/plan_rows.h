@@ -653,6 +653,8 @@ static const struct row rows[] = {
 	{ "max_instances caps them, too", PLAIN, "f3.0:flex:active:E",
 	  NO_CAPACITY("{M_ONLY_TYPE_OF_VF|flex}|f3: {M_CAP_REACHED|1}; {M_FIX_MAX_INSTANCES|there}"), "flex@f3<1",
 	  "f3.1" },
+	{ "and the release of one that is gone makes no capacity", PLAIN, "f3.0:flex:active:E f3.9:flex:active:F",
+	  ONLY("flex", "f3: {M_CAP_REACHED|1}"), "flex@f3<1; migrate reclaimable=f3.9", "f9.9" },
 	{ "an arrival gets one that is free", PLAIN, "f3.0! f3.1=vm7 f3.2:flex:active:E", "create f3.3 flex",
 	  "flex@f3; migrate", "f9.9" },
 	{ "an unmanaged one that arrives passes over a VF that is the host's driver's", "g3/0+4 flex=1",
