@@ -78,7 +78,8 @@ int survey_resolve(struct resolved_request *resolved, const struct vgpu_request 
 		return err_set(err, ENOENT, "vGPU %s: %s", req->id, refusal);
 	/* survey_read() also reports a lease that cannot be read. */
 	if (w->mode == PLAN_PREPARE && lease_get(w->store, req->id, &lease, err) == 1 &&
-	    lease.state == LEASE_RESERVED && strcmp(lease.domain, w->request->uuid) == 0)
+	    lease.state == LEASE_RESERVED && strcmp(lease.domain, w->request->uuid) == 0 &&
+	    !lease_is_void(&lease, false, false, sys_now_ms()))
 		resolve_reserved(resolved, &lease);
 	return 0;
 }

@@ -143,6 +143,15 @@ for asks in '' nvidia-1147; do
 	hook vm1 release end - <<<"${arrived:-$(vf_domain 1 $a no $asks)}"
 	forget
 done
+for vf in $a $b; do make_orphan "$vf" nvidia-1150 "$vf"; done
+vf_domain 1 $a | hook vm1 migrate begin - >/dev/null
+vf=$(listed id)
+sed -i 's/^deadline_ms=.*/deadline_ms=1/' "$root/run/vgpu-lease/leases/$vf"
+holds "after its reservation has expired the domain starts" start "$vf"
+is "$(listed type,origin)" "nvidia-1150 adopted" "with the type that is there"
+end "$vf"
+for vf in $a $b; do set_vf_type "$vf" 0; done
+forget
 settings orphans "device_addresses = $card"
 
 # A type that the card does not make at all.
