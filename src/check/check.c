@@ -81,17 +81,20 @@ static void report_note(struct check *check, enum check_status status, const str
 #define FIX_CONFIG                                                                                                     \
 	"until the configuration is corrected, starts and migrations that need a new vGPU are refused; existing vGPUs are used"
 
+static const char *config_advice(const struct err *err)
+{
+	return err_denied(err->code) ? "run as root" : FIX_CONFIG;
+}
+
 static void config_fails(struct check *check, int r, const struct config_notes *mistakes, const struct err *err)
 {
 	/* A missing permission is a failure too: no pGPU or start is checked without the file. */
-	const char *fix = err_denied(err->code) ? "run as root" : FIX_CONFIG;
-
 	for (size_t i = 0; i < mistakes->n; i++)
-		report_note(check, CHECK_FAIL, &mistakes->list[i], fix);
+		report_note(check, CHECK_FAIL, &mistakes->list[i], config_advice(&mistakes->list[i]));
 	if (mistakes->n)
 		return;
 	if (r != -ENOENT) {
-		check_fail(check, fix, "%s", err->text);
+		check_fail(check, config_advice(err), "%s", err->text);
 		return;
 	}
 	if (check->config_path)

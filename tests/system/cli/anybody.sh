@@ -91,6 +91,12 @@ configure nvidia-222 quota 'none = 1'
 unknown "whether the quota is exhausted" "$root/etc/libvirt/qemu/vm9.xml" 1
 of_nova nvidia-222
 unknown "what a closed nova.conf enables" "$root/etc/nova/nova.conf" 0
+chmod 600 "$root/etc/nova/nova.conf"
+configure devices 'nova_conf = /etc/nova/nova.conf' policy 'lock_timeout = x'
+as_user vl check
+is "$(grep FAIL <<<"$out" | grep -c 'nova.conf: Permission denied; run as root$')|$(grep FAIL <<<"$out" | grep -vc 'run as root$')" "1|1" \
+	"nor is it a mistake beside one"
+chmod 644 "$root/etc/nova/nova.conf"
 configure nvidia-222 nvidia-1147
 
 # What changes something is root's.
