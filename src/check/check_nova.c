@@ -59,6 +59,10 @@ static bool is_second(struct check *check, const struct defined *d)
 	if ((!d->device && mdevctl_definition(&first, check->host, this->uuid, &ignored) != 1) ||
 	    strcmp(other, this->parent) == 0)
 		return false;
+	/* The definition is the only one, so at the next boot mdevctl creates the device there again. */
+	if (d->device && d->parent && !check->config->policy.nova &&
+	    !mdevctl_defines_on(check->host, this->uuid, other))
+		return false;
 	check_warn(check, check_fix(check, "run 'mdevctl undefine -u %s -p %s'", this->uuid, this->parent),
 		   "%s %s has this UUID%s", d->device ? "a device on" : "a definition for", other,
 		   check->config->policy.nova ? ", so Nova counts one too many, and nova-compute may not start" : "");

@@ -253,6 +253,15 @@ for words in '' nvidia-1525 nvidia-1525@$card; do
 done
 reports "and the refusal of a start" start_vf 1 0001:c8:00.2 no -- M_NO_TYPES
 
+### mdevctl has not started a pool of the deployment yet, and a guest that is not of it has the VF of one definition
+new_host a40/8 nvidia-558@0000:41:00.0
+mdevctl_has 0000:41:00.4 "$(uuid 1)" nvidia-558 auto
+for n in 2 1; do call prepare begin $n; done
+vl_words "so the guest of that definition has its vGPU on another VF" "0000:41:00.5" list --pgpu 0000:41:00.0 --domain vm1 --no-headings -o PARENT
+check_notes "for which nobody is told to remove the definition" "PASS mdevctl 1 definition matches the pool" mdevctl tr -s ' '
+mdevctl_has 0000:41:00.5 "$(uuid 1)" nvidia-558 auto
+check_counts "but of two definitions of one UUID" 1 "^WARN +mdevctl .*undefine -u $(uuid 1) -p 0000:41:00.4'"
+
 ### mdevs that are defined, and started by a script after the boot: the first configuration is written before that
 new_host t4:2+a40/2
 mdevctl_has 0000:85:00.0 "$(uuid 1)" nvidia-222
