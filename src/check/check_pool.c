@@ -7,6 +7,7 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "decide/capacity.h"
 #include "look/inventory.h"
 #include "look/libvirt_files.h"
 
@@ -112,6 +113,35 @@ static bool is_meant_otherwise(const struct check *check, const struct section *
 	return served && (inventory_is_given(check->host, card->address) || (match && !*match->device && !same));
 }
 
+/*
+ * Reports a card that has no vGPU and can provide none. check_starts() does not, because another card has capacity.
+ * False: nothing to report.
+ */
+static bool look_at_empty(struct check *check, const struct inv_pgpu *card)
+{
+	const struct capacity_query query = { .world = check->world };
+	struct capacity_count count = { 0 };
+	struct capacity space, own = { 0 };
+	bool others = false;
+
+	for (EACH(const struct lease *, lease, check->world->leases.list, check->world->leases.n))
+		if (strcmp(lease->vgpu.pgpu, card->address) == 0)
+			return false;
+	for (EACH(const struct section *, s, check->config->sections, check->config->nsections))
+		for (size_t g = 0; g < check->inv->npgpus && pool_serves(card, s->type) == s && !own.has; g++) {
+			capacity_on(&space, &query, check->inv->pgpus[g], s->type);
+			others |= space.has;
+			if (check->inv->pgpus[g] == card)
+				own = space;
+		}
+	capacity_count(&count, check->world, card, inventory_offer(card, card->pool.section->type));
+	if (!own.full || !others || count.used || inventory_next_on(check->inv, card, NULL))
+		return false;
+	report_reason(check, CHECK_WARN, own.reason, *own.fix ? own.fix : "fix the cause (troubleshooting: the-card)",
+		      "can provide no vGPU: ", "");
+	return true;
+}
+
 static void look_at_pooled(struct check *check, const struct inv_pgpu *card)
 {
 	/* libvirt before 9.7 rejects an unmanaged VF whose driver it does not know. */
@@ -126,7 +156,7 @@ static void look_at_pooled(struct check *check, const struct inv_pgpu *card)
 	else if (card->framework == FW_VF && !card->gpu)
 		check_warn(check, "correct device_addresses or device_match",
 			   "configured for %s, but is not known to be a GPU", types);
-	else
+	else if (!look_at_empty(check, card))
 		check_pass(check, "configured for %s", types);
 }
 

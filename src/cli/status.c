@@ -115,7 +115,10 @@ static void print_bars(const struct status *status, const struct term *term, con
 		if (count.available)
 			text_add(text, sizeof(text), "%d available", count.available);
 		else
-			text_add(text, sizeof(text), "%s", short_reasons[count.cause]);
+			/* A card without a vGPU is not full, but reserved, or its VFs cannot be used. */
+			text_add(text, sizeof(text), "%s",
+				 count.cause == CAUSE_IN_USE && !count.used ? "none available"
+									    : short_reasons[count.cause]);
 		print_bar(term, margin, width, type, count.used, count.capacity, text);
 	}
 }

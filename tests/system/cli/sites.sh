@@ -348,6 +348,22 @@ configure nvidia-1151 nvidia-1148 policy 'pgpu_types = several'
 domain 1 "$(uuid 1)" nvidia-1148 | libvirt_has vm1
 check_says "also if it names its type" "^FAIL +domain " M_CHECK_DOMAIN_REFUSED vm1
 
+### Two cards of which one cannot serve, since a boot or because of its slot: starts succeed on the other
+new_host a100/8:2 nvidia-476
+for setting in on 3g.20gb 3g.20gb; do control mig "0000:61:00.0 $setting"; done
+control mig "0000:62:00.0 on"
+check_says "a card whose GPU instances are gone is a warning" "^WARN +pgpu +0000:62:00.0" M_CHECK_PROVIDES_NONE "no GPU instance for it is free"
+holds "with what makes one" says M_MIG_CREATES 0000:62:00.0 3g.20gb < <(notes_of pgpu)
+control mig "0000:62:00.0 3g.20gb"
+check_counts "one that can serve is none" 0 "^WARN "
+for n in 1 2 3; do call prepare begin $n; done
+check_counts "nor is one that is full" 0 "^WARN +pgpu "
+new_host flex/2:2 vf_flex@0000:4d:00.0,0000:4e:00.0
+for vf in 1 2; do control iommu "0000:4d:00.$vf 0000:4d:00.0"; done
+check_says "so is one whose VFs are in its own IOMMU group" "^WARN +pgpu +0000:4d:00.0" M_CHECK_PROVIDES_NONE
+holds "with that reason" says M_GROUP_CARD 0000:4d:00.0 '*' i915 < <(notes_of pgpu)
+vl_counts "which status does not call full" "0 1" "0 of 1, none available" status
+
 ### Mixed sizes: a unit gives the VFs types of their own at each boot, and the configuration names the card for one
 new_host rtxpro6000/4
 control mixed "0001:c8:00.0 on"
