@@ -2,8 +2,7 @@
 /* What a pass asks libvirt, on a host of libvirt's test driver: when it connects, and which orphans are named. */
 #include "handler/handler.h"
 
-#include "lib/names.h"
-#include "lib/tap.h"
+#include "lib/small_host.h"
 
 #define NAMED "6695eb01-f6a4-8304-79aa-97f2502e193f" /* in the XML of the driver's own domain */
 
@@ -39,4 +38,17 @@ static void silent(void)
 	ok(!guests_connect(&guests), "a handler of another host never does");
 }
 
-TESTS(asked, silent)
+static void told(void)
+{
+	struct guests guests = { .asks = true, .uri = "test:///default", .untold = "a refusal" };
+	const struct gc pass = { .store = &store };
+
+	guests_tell(&guests, &pass);
+	is(guests.untold, "a refusal", "a refusal of libvirt's has not ended while libvirt is not asked");
+	guests_connect(&guests);
+	guests_tell(&guests, &pass);
+	is(guests.untold, "", "with nothing left to write, it has");
+	guests_hang_up(&guests);
+}
+
+HOST_TESTS("run/\nvar/lib/\n", asked, silent, told)
