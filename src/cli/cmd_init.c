@@ -263,12 +263,12 @@ static int is_novas(const struct host *host, struct err *err)
 	for (size_t i = 0; r >= 0 && i < ARRAY_SIZE(nova_files); i++) {
 		/* The path of host->root can contain pattern characters, so use its descriptor. */
 		autofree char *path = mem_format("%s%s", root, nova_files[i]), *pattern = mem_format("%s/*.conf", path);
-		glob_t files = { .gl_offs = 1 };
+		glob_t files = { 0 };
 
 		/* Open the path itself too, because glob() finds nothing in a directory that is closed to the user. */
-		glob(pattern, GLOB_NOSORT | GLOB_DOOFFS, NULL, &files);
+		glob(pattern, GLOB_NOSORT, NULL, &files);
 		for (size_t n = 0; r >= 0 && n <= files.gl_pathc; n++) {
-			const char *name = n ? files.gl_pathv[n] : path;
+			const char *name = n < files.gl_pathc ? files.gl_pathv[n] : path;
 
 			r = enables(name, &line);
 			found |= r > 0;
