@@ -246,7 +246,7 @@ void fate_mark(struct world *w)
 		facts->removable = fate.free && !libvirt_files_names(w->disk, device->vgpu.id, NULL);
 		facts->preset = facts->removable && !affinity_is_for_guest(w->store, device->vgpu.id);
 	}
-	/* A lease without a device also uses capacity until the lease is dropped. */
+	/* Judge the leases without a device too, because most of them use capacity. */
 	for (EACH(struct lease *, lease, w->leases.list, w->leases.n)) {
 		struct fate fate = { 0 };
 

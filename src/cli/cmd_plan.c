@@ -145,7 +145,7 @@ static int decide(struct planning *p, struct domxml **doc, struct err *err)
 	};
 	asks = p->lifecycle.request->nvgpus && domxml_concerns(p->xml, p->len);
 	r = hostdev_filter_request(*doc, &cmd->host, p->lifecycle.config, p->mode == PLAN_PREPARE, err);
-	/* The hook can read the configuration. A plan without the configuration would be wrong. */
+	/* The hook can read the configuration even if this user cannot, so a plan without it would be wrong. */
 	if ((r > 0 || (r == 0 && asks)) && err_denied(cmd->config.why.code))
 		return err_set(err, EACCES, "%s", cmd->config.why.text);
 	/* After a refusal, p->preview has the results of the steps before the refusal. */

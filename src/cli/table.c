@@ -209,7 +209,10 @@ static struct libscols_column *narrow(const struct table *table, int i)
 	return table->columns[table->layout->narrow[i]];
 }
 
-/* Hides columns until the table fits. Returns the column whose text is printed below each row; NULL: none. */
+/*
+ * Hides columns until the table fits or no more can be hidden. Returns the column whose text is printed below each row;
+ * NULL: none.
+ */
 static struct libscols_column *squeeze(struct table *table, int width)
 {
 	struct libscols_column *below = NULL, *column;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Nova's pool. The rules of oslo.config decide which of several files, sections, names and lines sets an option. A
- * value is read as in our files, without substitution. A value that means something else to Nova is refused.
+ * The pool of nova.conf. If several lines set an option, the line that oslo.config would use counts. Values are read as
+ * in vgpu-lease.conf, without oslo.config's $substitution. A value that Nova would read differently is refused.
  */
 #include <errno.h>
 #include <string.h>

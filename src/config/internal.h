@@ -79,7 +79,7 @@ int config_mistake(struct draft *draft, const struct location *at, const char *f
 	__attribute__((format(printf, 3, 4)));
 int config_mistake_word(const struct draft *draft, const char *word);
 
-/* Adds a message of the form of config_mistake() to the warnings. `code` is EINVAL or ENODEV. */
+/* Adds a warning "file:line: [section] key: ..." to the configuration. `code` is EINVAL or ENODEV. */
 void config_warn(const struct location *at, struct config *config, int code, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 

@@ -307,7 +307,7 @@ bool plan_text_free_vfs(const struct planner *p, char *buf, size_t size)
 		for (int i = 0; i < card->nparents; i++) {
 			const struct inv_parent *vf = card->parents[i];
 
-			/* Skip a VF that another hostdev of the domain names. */
+			/* Skip the VFs that the domain names. */
 			if (request_names(world->request, vf->name) || !capacity_parent_suits(vf, req) ||
 			    !(is_ready_made(p, vf) ||
 			      (makes && is_given(p, vf) && capacity_parent_is_free(&query, vf, NULL))))

@@ -34,7 +34,7 @@ bool domxml_peek_uuid(char out[UUID_SIZE], const char *xml, size_t len);
 
 enum {
 	DOMXML_ALL_PCI = 1,   /* request all PCI hostdevs, even without a <vgpu:device>; domxml_keep() can drop them */
-	DOMXML_FILE = 2,      /* the domain is not defined yet: accept a missing <uuid>, as "" */
+	DOMXML_FILE = 2,      /* accept a missing <uuid>, as "", because the domain may not be defined yet */
 	DOMXML_IDENTITY = 4,  /* read only UUID and name, so that an error in the metadata does not stop a release */
 	DOMXML_REMARKS = 16,  /* collect domxml_remarks() and request.past */
 	DOMXML_SUSPENDED = 8, /* read the vGPUs of the metadata's suspend record; not for domxml_rewrite() */

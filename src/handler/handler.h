@@ -40,7 +40,7 @@ struct guests {
 	const char *uri; /* NULL: libvirt's default */
 	bool asks;       /* false: libvirt is never asked */
 	/* Kept from one pass to the next: */
-	bool connected;  /* the last attempt to connect succeeded */
+	bool connected;  /* false: the last attempt to connect failed, or libvirt did not answer */
 	char state[256]; /* "connected to libvirt", or the reason for no connection; printable */
 	char untold[FAULT_SIZE];
 	/* Of the current pass: */

@@ -134,7 +134,10 @@ static void passed(struct leased *d)
 
 static void on_pass_end(struct leased *d)
 {
-	/* Limit the passes: a guest that sets its clock or balloon makes libvirt write a status file each time. */
+	/*
+	 * Limit the passes. A guest that sets its clock or balloon makes libvirt write a status file each time, and
+	 * each write causes a pass.
+	 */
 	int64_t apart_ms = SHARE * pass_end(&d->handler);
 
 	d->apart_ms = apart_ms < APART_MS ? APART_MS : apart_ms > APART_MAX_MS ? APART_MAX_MS : apart_ms;

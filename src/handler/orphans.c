@@ -24,8 +24,8 @@ static bool is_due(const struct gc_item *item)
 }
 
 /*
- * When more orphans are due within BATCH_MS; 0: none. They are removed together, because Nova fails if a device
- * disappears between its list and its lookup.
+ * Returns when the last orphan of a batch is due; 0: no wait is needed. A batch is all orphans due within BATCH_MS of
+ * the first. They are removed together, because Nova fails if a device disappears while Nova lists the devices.
  */
 static int64_t waits_for_more(const struct gc *pass)
 {

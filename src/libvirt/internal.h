@@ -52,7 +52,7 @@ int hotplug_choose(struct hotplug *hp, const struct request *domain, const char 
 
 /*
  * Releases the domain's lease of this vGPU, if any. Keeps a lease that is younger than `asked_ms` and not `releasing`.
- * 0: the domain has no such lease now; negative: as release_now().
+ * 0: released, or there was nothing to release; negative: as release_now().
  */
 int hotplug_unlease(struct hotplug *hp, const struct policy *policy, const char *id, int64_t asked_ms, struct err *err);
 

@@ -43,8 +43,8 @@ static enum presence presence_of(const struct world *w, const struct lease *leas
 }
 
 /*
- * A domain that arrives again replaces its own reservations. A start replaces one of a VF that still has another type,
- * as promised by an orphan's removal: the device is then judged as if it were not leased.
+ * A domain that arrives again replaces its own reservations. A start replaces a reservation only if the vGPU exists
+ * with a type other than the reserved type. The vGPU then counts as not leased.
  */
 static bool is_replaced(const struct world *w, const struct lease *lease)
 {

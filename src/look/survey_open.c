@@ -141,7 +141,7 @@ int survey_look_open(struct world *w, struct err *err)
 	return unseen && locked;
 }
 
-/* Guesses, before the host is read, whether a rule will ask about a device. A wrong guess costs another round. */
+/* Guesses, before the host is read, whether a rule will ask about a device. A wrong guess costs a search or round. */
 static bool will_ask(const struct world *w)
 {
 	for (EACH(const struct vgpu_request *, req, w->request->vgpus, w->request->nvgpus)) {

@@ -43,8 +43,7 @@ struct store {
 
 /*
  * Opens the store. With `make`, creates missing directories, and rejects untrusted ones (-EPERM, store_trusts()).
- * Without `make`, a missing store is empty, and only the records of silent drivers are written (state/history.h). The
- * error names the directory and what is wrong with it.
+ * Without `make`, creates none, and a missing store is empty. The error names the directory and what is wrong with it.
  */
 int store_open(struct store *store, const struct host *host, bool make, struct err *err);
 void store_close(struct store *store);
