@@ -153,7 +153,7 @@ release
 rm "$work/held"
 others_lease 60 &
 wait_for_it
-reports "but not longer than four times" prepare -- M_HELD_BY "an unknown process for over 8 s"
+reports "but not longer than four times" prepare -- M_HELD_BY "an unknown process for over 8"
 wait $!
 release 16
 
