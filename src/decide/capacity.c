@@ -312,12 +312,13 @@ static void judge(struct capacity *space, const struct card_load *load, const st
 		      load->other, load->other_mib);
 	}
 	if (mixed && type->max_instance > 0) {
-		int short_mib = (int)(load->used_mib - whole_mib(card)) + type->framebuffer_mib;
+		double whole = whole_mib(card);
+		int short_mib = (int)(load->used_mib - whole) + type->framebuffer_mib;
 
 		/* At least 1, because a driver that offers none may need a larger gap in the framebuffer. */
 		space->short_mib = !load->mixed ? 0 : short_mib > 1 ? short_mib : 1;
-		bound(space, fit_between(load, whole_mib(card), type, asked->available), CAUSE_IN_USE,
-		      "full (%.0f of %.0f MiB of its framebuffer in use)", load->used_mib, whole_mib(card));
+		bound(space, fit_between(load, whole, type, asked->available), CAUSE_IN_USE,
+		      "full (%.0f of %.0f MiB of its framebuffer in use)", load->used_mib, whole);
 	} else if (capacity > 0 && (card->sriov || card->nvidia))
 		bound(space, capacity - all, CAUSE_IN_USE, "full (%d of %d in use)", all, capacity);
 	if (card->sriov)

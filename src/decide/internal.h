@@ -65,12 +65,6 @@ enum plan_kind plan_choose(struct planner *p, const char *id);
 /* Ends the plan with PLAN_REMOVE of this vGPU, after which the step is possible. */
 void plan_remove_first(struct planner *p, const char *id);
 
-/*
- * Plans the removal of the vGPU, if the lease's domain no longer needs it; the step is what is expected to follow.
- * False: it does, or a removal failed.
- */
-bool plan_finish_release(struct planner *p, const struct lease *lease);
-
 /* True if the card serves one of the request's types, or if the request has no type. */
 bool plan_is_served(const struct planner *p, const struct inv_pgpu *card);
 

@@ -219,23 +219,20 @@ bool store_locked(const struct store *store, const char *name)
 /* The process that has taken this lock, by the kernel; a child that inherits a lock does not take it. 0: not known. */
 static int taker_of(const struct store *store, const char *name)
 {
-	FILE *locks = fopen("/proc/locks", "re");
+	autofclose FILE *locks = fopen("/proc/locks", "re");
 	unsigned int major_, minor_;
 	unsigned long long inode;
 	char line[128];
 	struct stat st;
 	int pid, found = 0;
 
-	if (!locks)
+	if (!locks || fstatat(store->run, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return 0;
-	if (fstatat(store->run, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		st = (struct stat){ 0 };
 	/* A work lock on a byte of the file has the process ID -1. */
 	while (!found && fgets(line, sizeof(line), locks))
 		if (sscanf(line, "%*d: %*s %*s %*s %d %x:%x:%llu", &pid, &major_, &minor_, &inode) == 4 && pid > 0 &&
 		    inode == st.st_ino && makedev(major_, minor_) == st.st_dev)
 			found = pid;
-	fclose(locks);
 	return found;
 }
 
