@@ -214,8 +214,8 @@ static bool look_at_guest(struct check *check, const struct lease *lease)
 	check_warn(check_at(check, "%s", lease->vgpu.id),
 		   check_fix(check, "enable %s again, or see 'vgpu-lease plan' for that domain before its next start",
 			     lease->vgpu.type),
-		   "leased to domain %.100s as %s on %s, a type that is no longer enabled", lease->name,
-		   lease->vgpu.type, lease->vgpu.pgpu);
+		   "leased to domain %.100s as %s on %s, but this type is not enabled", lease->name, lease->vgpu.type,
+		   lease->vgpu.pgpu);
 	return true;
 }
 

@@ -105,7 +105,7 @@ static int write_facts(struct guests *g, const struct running_domain *domain, co
 	set_asking(g, false);
 	if (r == 0)
 		log_info("domain %s: migration facts of its vGPUs written to its metadata", domain->request->name);
-	/* It is no fault if the domain is busy or has gone, because a later pass tries again. */
+	/* A busy or missing domain is not a fault: a later pass tries again. */
 	return r == -ENOENT || r == -EBUSY || r == -EPERM ? 0 : r;
 }
 
