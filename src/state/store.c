@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Opens the state, checks whether it is fit for a start, and locks it: flock(2) of whole files, and fcntl(2) locks of
- * single bytes of the file `lock`.
+ * single bytes of the file `work`.
  */
 #include "state/store.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/statvfs.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -187,13 +186,18 @@ int store_would_lock_pgpu(const struct host *host, const char *pgpu, struct err 
 
 int store_would_open(const struct host *host, struct err *err)
 {
-	static const char *const directories[] = { STORE_RUN, STORE_RUN "/leases", STORE_RUN "/seen",
-						   STORE_RUN "/pgpu" };
+	static const struct {
+		const char *path;
+		bool is_lock;
+	} parts[] = {
+		{ STORE_RUN, false },         { STORE_RUN "/leases", false },     { STORE_RUN "/seen", false },
+		{ STORE_RUN "/pgpu", false }, { STORE_RUN "/" STORE_LOCK, true }, { STORE_RUN "/" STORE_WORK, true },
+	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(directories); i++)
-		if (look_at(host, directories[i], false, err) < 0)
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		if (look_at(host, parts[i].path, parts[i].is_lock, err) < 0)
 			return -err->code;
-	return look_at(host, STORE_RUN "/" STORE_LOCK, true, err);
+	return 0;
 }
 
 enum { LOCK_NAME_SIZE = PARENT_SIZE + 16, HOLDER_TEXT = 96 };
@@ -216,46 +220,43 @@ bool store_locked(const struct store *store, const char *name)
 	return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
 }
 
-/* The process that has taken this lock, by the kernel; a child that inherits a lock does not take it. 0: not known. */
-static int taker_of(const struct store *store, const char *name)
-{
-	autofclose FILE *locks = fopen("/proc/locks", "re");
-	unsigned int major_, minor_;
-	unsigned long long inode;
-	char line[128];
-	struct stat st;
-	int pid, found = 0;
+struct holder {
+	pid_t pid;        /* the process that took the lock; 0: not known */
+	bool lives;       /* false: it has exited, and a child of it has the lock */
+	int64_t since_ms; /* when it took the lock; INT64_MAX: not known */
+};
 
-	if (!locks || fstatat(store->run, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return 0;
-	/* A work lock on a byte of the file has the process ID -1. */
-	while (!found && fgets(line, sizeof(line), locks))
-		if (sscanf(line, "%*d: %*s %*s %*s %d %x:%x:%llu", &pid, &major_, &minor_, &inode) == 4 && pid > 0 &&
-		    inode == st.st_ino && makedev(major_, minor_) == st.st_dev)
-			found = pid;
-	return found;
+/*
+ * The kernel says who took a held lock. The record in the file only adds the time, and counts only if it is of that
+ * process: one of ours writes it a moment after it has the lock, another program never.
+ */
+static struct holder holder_of(const struct store *store, const char *name)
+{
+	struct holder holder = { .pid = sys_lock_taker(store->run, name), .since_ms = INT64_MAX }, record;
+	char text[HOLDER_TEXT];
+	uint64_t start;
+
+	if (sys_read(store->run, name, text, sizeof(text)) > 0 &&
+	    sscanf(text, "%d %" SCNu64 " %" SCNd64, &record.pid, &start, &record.since_ms) == 3) {
+		record.lives = sys_process_lives(record.pid, start);
+		/* In a PID namespace other than the first, the kernel does not name a taker that has exited. */
+		if (holder.pid ? holder.pid == record.pid : !record.lives)
+			return record;
+	}
+	holder.lives = sys_process_start(holder.pid);
+	return holder.lives ? holder : (struct holder){ .since_ms = INT64_MAX };
 }
 
 void store_name_holder(const struct store *store, const char *name, char *who, size_t size)
 {
-	unsigned long long start;
-	char text[HOLDER_TEXT];
-	int pid, taker;
+	struct holder holder = holder_of(store, name);
 
-	if (sys_read(store->run, name, text, sizeof(text)) < 0 || sscanf(text, "%d %llu", &pid, &start) != 2)
-		pid = 0;
-	if (pid && sys_process_lives(pid, start)) {
-		snprintf(who, size, "process %d", pid);
-		return;
-	}
-	/* A program that is not ours records nothing. */
-	taker = taker_of(store, name);
-	if (taker && taker == pid)
-		snprintf(who, size, "a child of process %d (which has exited), blocked in the kernel", pid);
-	else if (taker > 0 && (kill(taker, 0) == 0 || errno == EPERM))
-		snprintf(who, size, "process %d", taker);
-	else
+	if (!holder.pid)
 		snprintf(who, size, "an unknown process");
+	else if (holder.lives)
+		snprintf(who, size, "process %d", (int)holder.pid);
+	else
+		snprintf(who, size, "a child of process %d (which has exited), blocked in the kernel", (int)holder.pid);
 }
 
 uint64_t store_own_start(const struct store *store)
@@ -299,10 +300,10 @@ static int take_lock(const struct store *store, const char *name, int wait_ms, s
 			return held_error(store, name, wait_ms, err);
 		sys_sleep_ms(sys_pause_ms(since_ms));
 	}
-	if (wait_ms > 0 && !is_current(store, name, fd))
-		return take_lock(store, name, wait_ms - 1 - (int)(sys_now_ms() - since_ms), err);
-	snprintf(holder, sizeof(holder), "%-10d %-20llu %-20lld\n", (int)getpid(),
-		 (unsigned long long)store_own_start(store), (long long)sys_now_ms());
+	if (!is_current(store, name, fd))
+		return take_lock(store, name, wait_ms - (int)(sys_now_ms() - since_ms), err);
+	snprintf(holder, sizeof(holder), "%-10d %-20" PRIu64 " %-20" PRId64 "\n", (int)getpid(), store_own_start(store),
+		 sys_now_ms());
 	/* Other processes need the holder only for a message, so a full or read-only file system is not an error. */
 	if (pwrite(fd, holder, strlen(holder), 0) < 0 && errno != ENOSPC && errno != EDQUOT && errno != EBADF)
 		return lock_error(err, errno, name);
@@ -318,6 +319,8 @@ int store_lock(struct store *store, int wait_ms, struct err *err)
 	if (fd < 0)
 		return fd;
 	store->lock = fd;
+	/* Make the file while there is space: in a full /run a release takes a work lock as well. */
+	autoclose int work = open_lock(store, STORE_WORK);
 	silent_recall(store);
 	return 0;
 }
@@ -360,13 +363,10 @@ int store_lock_holder(const struct store *store, const char *pgpu, int waited_ms
 
 int store_lock_hung(const struct store *store, const char *pgpu, int64_t longest_ms, struct err *err)
 {
-	char name[LOCK_NAME_SIZE], text[HOLDER_TEXT];
-	long long taken_ms;
+	char name[LOCK_NAME_SIZE];
+	int64_t since_ms = holder_of(store, lock_name(name, pgpu)).since_ms;
 
-	if (sys_read(store->run, lock_name(name, pgpu), text, sizeof(text)) < 0 ||
-	    sscanf(text, "%*d %*u %lld", &taken_ms) != 1 || sys_now_ms() - taken_ms <= longest_ms)
-		return 0;
-	return store_lock_holder(store, pgpu, 0, err);
+	return sys_now_ms() - longest_ms > since_ms ? store_lock_holder(store, pgpu, 0, err) : 0;
 }
 
 static int at_work(struct err *err)
@@ -398,13 +398,13 @@ int store_lock_vgpu(const struct store *store, const char *id, struct err *err)
 {
 	/* Read locks need no write permission but do not exclude each other, so callers hold the store's lock. */
 	struct flock byte = byte_of(id, F_RDLCK);
-	autoclose int fd = open_lock(store, STORE_LOCK);
+	autoclose int fd = open_lock(store, STORE_WORK);
 
 	if (is_held(fd, id))
 		return at_work(err);
 	if (fd < 0 || fcntl(fd, F_OFD_SETLK, &byte) < 0)
-		return lock_error(err, errno, STORE_LOCK);
-	return steal_fd(&fd);
+		return lock_error(err, errno, STORE_WORK);
+	return is_current(store, STORE_WORK, fd) ? steal_fd(&fd) : store_lock_vgpu(store, id, err);
 }
 
 void store_unlock_vgpu(const char *id, int lock)
@@ -418,7 +418,7 @@ void store_unlock_vgpu(const char *id, int lock)
 
 bool store_locked_vgpu(const struct store *store, const char *id)
 {
-	autoclose int fd = store->run < 0 ? -1 : openat(store->run, STORE_LOCK, O_LOOK);
+	autoclose int fd = store->run < 0 ? -1 : openat(store->run, STORE_WORK, O_LOOK);
 
 	return is_held(fd, id);
 }

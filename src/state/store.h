@@ -4,9 +4,12 @@
  * on this host. Each lease is one small file, /run/vgpu-lease/leases/ID, which appears whole or not at all.
  *
  * The store's lock is held from a look at the host until the decision is written, but never during a write to sysfs.
- * While it is held, the work locks of vGPUs are taken, without waiting; each is a byte of the store's lock file
- * (fcntl(2)). A pGPU's lock is held while one of its vGPUs is created. No process holds the locks of two pGPUs, or
- * waits for one while it holds the store's. The kernel drops the locks however their holder dies.
+ * While it is held, the work locks of vGPUs are taken, without waiting; each is a byte of the file `work` (fcntl(2)).
+ * A pGPU's lock is held while one of its vGPUs is created. No process holds the locks of two pGPUs, or waits for one
+ * while it holds the store's. The kernel drops the locks however their holder dies.
+ *
+ * A process that takes a lock has the lock of the file that is at the path then. If that file is removed later, others
+ * no longer see the lock, so no program removes a lock file.
  *
  * A writer rejects a directory that does not belong to root, or to which others may write.
  */
@@ -26,6 +29,7 @@
 
 /* The lock files below run/vgpu-lease, other than pgpu/ADDRESS.lock. */
 #define STORE_LOCK "lock"
+#define STORE_WORK "work"
 #define STORE_HANDLER "handler.lock"
 
 struct store {
@@ -102,7 +106,7 @@ uint64_t store_own_start(const struct store *store);
 /* Is this lock file locked? Creates and writes nothing. */
 bool store_locked(const struct store *store, const char *name);
 
-/* Sets `who` to the process that took this lock, such as "process 4711", by its record or by /proc/locks. */
+/* Sets `who` to the process that took this held lock, such as "process 4711". */
 void store_name_holder(const struct store *store, const char *name, char *who, size_t size);
 
 /*

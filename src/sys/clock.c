@@ -8,7 +8,11 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <time.h>
+
+#include "base/auto.h"
 
 static int64_t clock_ms(clockid_t clock)
 {
@@ -102,4 +106,23 @@ bool sys_process_exits(pid_t pid)
 	enum { PF_EXITING = 4 }; /* Linux: include/linux/sched.h */
 
 	return process_stat(pid).flags & PF_EXITING;
+}
+
+pid_t sys_lock_taker(int dir, const char *path)
+{
+	autofclose FILE *locks = fopen("/proc/locks", "re");
+	unsigned int major_, minor_;
+	unsigned long long inode;
+	char line[128];
+	struct stat st;
+	int pid, taker = 0;
+
+	if (!locks || fstatat(dir, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	/* A process that waits has "->" before the kind. */
+	while (!taker && fgets(line, sizeof(line), locks))
+		if (sscanf(line, "%*d: FLOCK %*s %*s %d %x:%x:%llu", &pid, &major_, &minor_, &inode) == 4 &&
+		    inode == st.st_ino && makedev(major_, minor_) == st.st_dev)
+			taker = pid;
+	return taker;
 }

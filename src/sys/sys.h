@@ -151,3 +151,9 @@ bool sys_process_lives(pid_t pid, uint64_t start);
  * still be closing them, for ever if a driver hangs.
  */
 bool sys_process_exits(pid_t pid);
+
+/*
+ * The process that took the flock(2) of this file, as the kernel says; 0: none, or not known. A child that inherits the
+ * lock does not take it. A taker that has exited is known only in the first PID namespace.
+ */
+pid_t sys_lock_taker(int dir, const char *path);

@@ -19,10 +19,18 @@ root=$work/host
 # The lock of a card, below run/vgpu-lease, and where it is.
 lock_of() { echo "pgpu/$1.lock"; }
 card_lock() { echo "$root/run/vgpu-lease/$(lock_of "$1")"; }
-# lock_note FILE [AGO]: what a lock's file says if this process took it so many seconds ago, instead of now.
-lock_note() {
-	local now=$(($(cut -d. -f1 /proc/uptime) - ${2:-0}))
-	printf '%-10d %-20d %-20d\n' $$ "$(cut -d' ' -f22 /proc/$$/stat)" "${now}000" >"$1"
+# take_lock FILE: another process, in $holder, takes this lock; let_go: it ends.
+take_lock() {
+	flock -F "$1" sleep 600 >/dev/null 2>&1 &
+	holder=$!
+	until ! flock -n "$1" true; do sleep 0.02; done
+	taken_ago "$1" 0
+}
+let_go() { kill "$holder" && wait "$holder" 2>/dev/null; }
+# taken_ago FILE SECONDS: what the lock's file says if $holder took it then.
+taken_ago() {
+	local then=$(($(cut -d. -f1 /proc/uptime) - $2))
+	printf '%-10d %-20d %-20d\n' "$holder" "$(cut -d' ' -f22 "/proc/$holder/stat")" "${then}000" >"$1"
 }
 mkdir "$work/json"
 

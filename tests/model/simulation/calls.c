@@ -132,15 +132,45 @@ ssize_t __wrap_sys_read(int dir, const char *path, char *buf, size_t size)
 	return __real_sys_read(dir, path, buf, size);
 }
 
+/* Who took the lock of each file last. */
+static struct {
+	ino_t file;
+	int pid;
+} takers[64];
+static int ntakers;
+
+static int *taker_of(const struct stat *st)
+{
+	int i = 0;
+
+	while (i < ntakers && takers[i].file != st->st_ino)
+		i++;
+	if (i == (int)ARRAY_SIZE(takers))
+		broken("more than %d lock files", i);
+	if (i == ntakers)
+		takers[ntakers++].file = st->st_ino;
+	return &takers[i].pid;
+}
+
+pid_t sys_lock_taker(int dir, const char *path)
+{
+	struct stat st;
+
+	return fstatat(dir, path, &st, AT_SYMLINK_NOFOLLOW) == 0 ? *taker_of(&st) : 0;
+}
+
 int __real_flock(int fd, int how);
 int __wrap_flock(int fd, int how)
 {
+	struct stat st;
 	int r;
 
 	point();
 	r = __real_flock(fd, how);
 	if (r == 0 && how & (LOCK_EX | LOCK_SH))
 		lock_taken(fd);
+	if (r == 0 && how & LOCK_EX && fstat(fd, &st) == 0)
+		*taker_of(&st) = self ? self->pid : 0;
 	if (how & LOCK_UN)
 		lock_events++;
 	return r;

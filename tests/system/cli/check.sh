@@ -258,11 +258,9 @@ for filled in run var/lib; do
 	holds "a full /$filled is a finding" grep -qE "^(WARN|FAIL) state $root/$filled: .*full" <<<"$notes"
 	umount "$root/$filled"
 done
-exec 9<>"$root/run/vgpu-lease/lock"
-flock 9
+take_lock "$root/run/vgpu-lease/lock"
 configure nvidia-222@0000:84:00.0 policy 'lock_timeout = 2'
-lock_note "$root/run/vgpu-lease/lock"
-finds FAIL state "$root/run/vgpu-lease/lock: *process $$; *lock_timeout*" "the lock, held for longer than a start waits"
+finds FAIL state "$root/run/vgpu-lease/lock: *process $holder; *lock_timeout*" "the lock, held for longer than a start waits"
 fails "which is refused indeed" call prepare begin 3 nvidia-222
 sed -i 's/^lock_timeout.*/lock_timeout = 30/' "$conf_path"
 holds "check tells on a terminal what it waits for" says M_CHECK_WAITS <<<"$(
@@ -271,18 +269,17 @@ started=$SECONDS
 vl status
 like "$out|$((SECONDS - started < 20))" "*WARN *run/vgpu-lease/lock: *|1" "status does not wait for so long"
 sed -i 's/^lock_timeout.*/lock_timeout = 2/' "$conf_path"
-# No pid is that large.
-echo "4194305 1" >"$root/run/vgpu-lease/lock"
+let_go
+exec 9<>"$root/run/vgpu-lease/lock"
+flock 9
 finds FAIL state "$root/run/vgpu-lease/lock: *last by an unknown process; *fuser*" "one whose holder is not the one that is recorded"
 exec 9>&-
 well "is one as long as it is held"
-exec 9>>"$(card_lock 0000:84:00.0)"
-flock 9
-lock_note "$(card_lock 0000:84:00.0)"
+take_lock "$(card_lock 0000:84:00.0)"
 finds WARN state "$(card_lock 0000:84:00.0): *driver*" "so is a pGPU's, to which somebody writes"
-lock_note "$(card_lock 0000:84:00.0)" 60
-among FAIL type "*0000:84:00.0: held by process $$*" "one whose driver has hung for a minute takes no start"
-exec 9>&-
+taken_ago "$(card_lock 0000:84:00.0)" 60
+among FAIL type "*0000:84:00.0: held by process $holder*" "one whose driver has hung for a minute takes no start"
+let_go
 rm "$root/run/vgpu-lease/lock"
 mkdir "$root/run/vgpu-lease/lock"
 finds FAIL state "$root/run/vgpu-lease/lock: *" "a lock that is no file"

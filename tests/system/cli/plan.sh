@@ -391,27 +391,25 @@ trap clean_up EXIT
 ### Locks
 # plan does not wait for a lock: it tells who has it, and what the hook would do.
 held_lock() { # FILE NAME OP XML: plan and the dry run tell of this lock, and pass
-	exec 9<>"$state/$1"
-	flock 9
-	lock_note "$state/$1"
+	take_lock "$state/$1"
 	vl_ends "$2, $3: plan does not wait for a lock" 0 plan --op "$3" "$4"
-	holds "it tells who has it, and how long the hook waits" says M_WOULD_WAIT "/run/vgpu-lease/$1" "$$" "$3" 1 <<<"$err"
-	vl_like "so does its JSON" "0|*\"warnings\": [*/run/vgpu-lease/$1: held by process $$*|" plan --json --op "$3" "$4"
+	holds "it tells who has it, and how long the hook waits" says M_WOULD_WAIT "/run/vgpu-lease/$1" "$holder" "$3" 1 <<<"$err"
+	vl_like "so does its JSON" "0|*\"warnings\": [*/run/vgpu-lease/$1: held by process $holder*|" plan --json --op "$3" "$4"
 	dry_run "$3" "$4"
-	is "$?|$(says_times M_WOULD_WAIT "/run/vgpu-lease/$1" "$$" "$3" 1 <"$tmp/dry")" "0|1" "and the dry run"
-	hook vm "$3" begin - <"$4" >/dev/null 2>"$tmp/hook" 9>&-
+	is "$?|$(says_times M_WOULD_WAIT "/run/vgpu-lease/$1" "$holder" "$3" 1 <"$tmp/dry")" "0|1" "and the dry run"
+	hook vm "$3" begin - <"$4" >/dev/null 2>"$tmp/hook"
 	echo "# $? $(cat "$tmp/hook")"
-	exec 9>&-
+	let_go
 	hook vm release end - <"$4" >/dev/null 2>&1
 }
 pool
 mdev "type='nvidia-223'" >"$tmp/223.xml"
 held_lock lock "the store's lock" prepare "$tmp/223.xml"
-holds "which the hook is refused over" says M_LOCK_HELD /run/vgpu-lease/lock $$ '*' <"$tmp/hook"
+holds "which the hook is refused over" says M_LOCK_HELD /run/vgpu-lease/lock "$holder" '*' <"$tmp/hook"
 held_lock lock "the store's lock" migrate "$tmp/223.xml"
 : >>"$(card_lock 0000:85:00.0)"
 held_lock "$(lock_of 0000:85:00.0)" "a pGPU's lock" prepare "$tmp/223.xml"
-holds "which the hook is refused over" says M_LOCK_HELD '*' $$ '*' <"$tmp/hook"
+holds "which the hook is refused over" says M_LOCK_HELD '*' "$holder" '*' <"$tmp/hook"
 exec 9<>"$(card_lock 0000:84:00.0)"
 flock 9
 vl_works "a vGPU that exists needs no pGPU's lock, and plan tells of none" plan "$tmp/exists.xml"

@@ -114,14 +114,14 @@ chmod 775 "$root/run/vgpu-lease"
 refused_in_a_line "a state directory that others may write to is not ours" M_STATE_NOT_TRUSTED /run/vgpu-lease -- prepare
 chmod 755 "$root/run/vgpu-lease"
 lock=$root/run/vgpu-lease/lock
-echo "$$ $(cut -d ' ' -f 22 /proc/$$/stat)" >"$lock"
-refused_in_a_line "a lock that is held for too long, with its holder" M_LOCK_HELD /run/vgpu-lease/lock $$ \
-	-- with_lock "$lock" prepare
-echo "$$ 1" >"$lock"
+take_lock "$lock"
+refused_in_a_line "a lock that is held for too long, with its holder" M_LOCK_HELD /run/vgpu-lease/lock $holder -- prepare
+let_go
+echo "$$ $(cut -d ' ' -f 22 /proc/$$/stat) 1" >"$lock"
 refused_in_a_line "a program that is not ours, and has not said who it is" M_LOCK_UNKNOWN -- with_lock "$lock" prepare
 exec 8>>"$lock"
 holder=$(bash -c 'flock 8 & wait $!; echo $!')
-echo "$holder 1" >"$lock"
+echo "$holder 1 1" >"$lock"
 refused_in_a_line "one that is gone, whose lock was inherited" M_LOCK_INHERITED "$holder" -- prepare
 exec 8>&-
 flock -o "$lock" sleep 60 &

@@ -66,7 +66,7 @@ static void removal_goes_on(void)
 	if (asked.reads != 2 * READS)
 		return;
 	tree_add(&tree, AVAILABLE(CARD, TYPE, "1"));
-	tree_remove(&tree, "run/vgpu-lease/lock");
+	tree_remove(&tree, "run/vgpu-lease/" STORE_WORK);
 }
 
 int __wrap_kernel_create(const struct host *host, const struct vgpu_ref *vgpu, struct err *e)

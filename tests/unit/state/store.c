@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Where the state is kept, and its locks. */
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 
 #include "lib/small_host.h"
@@ -88,6 +89,76 @@ static void locks(void)
 	store_close(&other);
 }
 
+/* A lock file that its holder removes is never the locked one of the next, however short that one waits. */
+static void removed_lock(void)
+{
+	int64_t end_ms = sys_now_ms() + 500;
+	int taken = 0, stale = 0;
+	pid_t child = fork();
+
+	if (child == 0) {
+		for (;;) {
+			int fd = openat(store.run, STORE_LOCK, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+			struct stat st;
+
+			if (flock(fd, LOCK_EX) == 0 && fstat(fd, &st) == 0 && st.st_nlink)
+				unlinkat(store.run, STORE_LOCK, 0);
+			close(fd);
+		}
+	}
+	while (sys_now_ms() < end_ms) {
+		struct stat st;
+
+		if (store_lock(&store, 0, &err) < 0)
+			continue;
+		taken++;
+		stale += fstat(store.lock, &st) < 0 || !st.st_nlink;
+		store_unlock(&store);
+	}
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	ok(stale == 0, "%d of %d locks that were had without waiting are of a removed file", stale, taken);
+}
+
+static void record(const char *name, pid_t pid, long long since_ms)
+{
+	char text[96];
+
+	snprintf(text, sizeof(text), "%-10d %-20llu %-20lld\n", (int)pid, (unsigned long long)sys_process_start(pid),
+		 since_ms);
+	tree_file(tree.host.root, name, text);
+}
+
+static void holders(void)
+{
+	static const char card[] = "0000:43:00.0", name[] = "pgpu/0000:43:00.0.lock";
+	char path[64], who[96], own[32];
+	pid_t child = fork();
+	int fd;
+
+	if (child == 0) {
+		alarm(60);
+		pause();
+		_exit(1);
+	}
+	snprintf(path, sizeof(path), STORE_RUN "/%s", name);
+	snprintf(own, sizeof(own), "process %d", (int)getpid());
+	close(store_lock_pgpu(&store, card, 0, &err));
+	record(path, child, 1);
+	ok(store_lock_hung(&store, card, 1000, &err) == 0, "a lock that nobody holds does not hang");
+	fd = openat(store.run, name, O_RDWR | O_CLOEXEC);
+	ok(fd >= 0 && flock(fd, LOCK_EX) == 0, "a lock is held, by another process than the recorded one");
+	ok(store_lock_hung(&store, card, 1000, &err) == 0, "since when is not known then");
+	store_name_holder(&store, name, who, sizeof(who));
+	ok(strcmp(who, own) == 0, "the holder is named, not the one that is recorded");
+	record(path, getpid(), 1);
+	ok_err(store_lock_hung(&store, card, 1000, &err) == -ETIMEDOUT && strstr(err.text, own),
+	       "the time counts that the holder itself has recorded");
+	close(fd);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+}
+
 static void removals(void)
 {
 	struct store other;
@@ -103,6 +174,9 @@ static void removals(void)
 	ok(!store_locked_vgpu(&other, B), "other devices are not concerned");
 	ok(store_lock(&other, 0, &err) == 0, "nor is the store's lock");
 	store_unlock(&other);
+	ok(unlinkat(store.run, STORE_LOCK, 0) == 0 && store_lock(&other, 0, &err) == 0 && store_locked_vgpu(&other, A),
+	   "nor does it end with the file of the store's lock");
+	store_unlock(&other);
 	copy = fcntl(lock, F_DUPFD_CLOEXEC, 3);
 	close(lock);
 	ok(store_locked_vgpu(&other, A), "a child that is still at it keeps it");
@@ -112,6 +186,11 @@ static void removals(void)
 	copy = fcntl(lock, F_DUPFD_CLOEXEC, 3);
 	store_unlock_vgpu(A, lock);
 	ok(!store_locked_vgpu(&other, A), "also if a child has a copy of the lock");
+	ok(unlinkat(store.run, STORE_WORK, 0) == 0 && !store_locked_vgpu(&other, A),
+	   "a file that is gone has no locks");
+	lock = store_lock_vgpu(&store, A, &err);
+	ok(lock >= 0 && store_locked_vgpu(&other, A), "it is made again");
+	store_unlock_vgpu(A, lock);
 	close(copy);
 	store_close(&other);
 }
@@ -128,6 +207,8 @@ static void look(void)
 	   "there is space for a store in the directory above it: '%s'", space.near);
 	ok(store_would_open(&bare.host, &err) == 0, "one that is not there could be made %s", err.text);
 	ok(faccessat(root, "run/vgpu-lease", F_OK, 0) < 0, "a look does not");
+	tree_add(&bare, "run/vgpu-lease/work/\n");
+	ok_err(store_would_open(&bare.host, &err) == -EISDIR, "the file of the work locks cannot be a directory");
 	tree_add(&bare, "run/vgpu-lease/lock/\n");
 	ok_err(store_would_open(&bare.host, &err) == -EISDIR, "a lock that is a directory would not do");
 	ok_err(symlinkat("elsewhere", root, "run/vgpu-lease/leases") == 0 &&
@@ -135,4 +216,4 @@ static void look(void)
 	       "nor would a link in the place of a directory");
 }
 
-HOST_TESTS("run/\nvar/lib/\n", look, opening, calls, locks, removals)
+HOST_TESTS("run/\nvar/lib/\n", look, opening, calls, locks, removed_lock, holders, removals)

@@ -55,7 +55,7 @@ handler_stops() {
 	local lock try
 	for try in {1..50}; do
 		systemctl kill -s STOP vgpu-leased
-		for lock in /run/vgpu-lease/lock /run/vgpu-lease/pgpu/*.lock; do
+		for lock in /run/vgpu-lease/lock /run/vgpu-lease/work /run/vgpu-lease/pgpu/*.lock; do
 			flock -n "$lock" true && ! grep -q "OFDLCK.*:$(stat -c %i "$lock") " /proc/locks && continue
 			systemctl kill -s CONT vgpu-leased
 			sleep 0.2
