@@ -272,6 +272,14 @@ static void look_at_missing(struct check *check, const struct missing_card *miss
 			  missing->section);
 }
 
+static bool is_missing(const struct world *world, const char *address)
+{
+	for (size_t i = 0; i < world->nmissing_cards; i++)
+		if (strcmp(world->missing_cards[i].card.address, address) == 0)
+			return true;
+	return false;
+}
+
 static const struct missing_card *idle(const struct world *world, const char *address)
 {
 	for (EACH(const struct missing_card *, missing, world->missing_cards, world->nmissing_cards))
@@ -300,6 +308,9 @@ void check_cards(struct check *check)
 
 	check->world->libvirt = libvirt_files_libvirt(check->host);
 	check->ncards = inv->npgpus;
+	/* A device that is only listed as missing is not in the inventory's pGPUs. */
+	for (size_t i = 0; i < inv->npci; i++)
+		check->ncards += !inventory_pgpu(inv, inv->pci[i]->address) && is_missing(world, inv->pci[i]->address);
 	for (size_t i = 0; i < inv->npgpus; i++)
 		check->npool += inv->pgpus[i]->pool.in_pool;
 	for (EACH(const struct missing_card *, missing, world->missing_cards, world->nmissing_cards))

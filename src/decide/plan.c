@@ -240,9 +240,9 @@ bool plan_existing(struct planner *p, const struct inv_device *device, const str
 	const struct resolved_request *resolved = p->resolved;
 
 	if (resolved->source == TYPE_ASKED && !plan_device_fits(p, device))
-		return plan_refuse(p, "exists as %s on %s, but the domain's metadata asks for %s; %s",
-				   device->vgpu.type, device->vgpu.parent, resolved->req->facts.type,
-				   plan_change_type(p));
+		return plan_refuse_device(p, "exists as %s on %s, but the domain's metadata asks for %s; %s",
+					  device->vgpu.type, device->vgpu.parent, resolved->req->facts.type,
+					  plan_change_type(p));
 	if (own) {
 		plan_step(p, STEP_KEEP, &device->vgpu, "the domain's already");
 		return true;
@@ -250,8 +250,8 @@ bool plan_existing(struct planner *p, const struct inv_device *device, const str
 	plan_step(p, STEP_ADOPT, &device->vgpu, "it exists");
 	if (device->facts.opened != OPEN_YES)
 		return true;
-	plan_refuse(p, "exists on %s and is held open by %s (troubleshooting: held-open-by-a-process)",
-		    device->vgpu.parent, device->facts.by);
+	plan_refuse_device(p, "exists on %s and is held open by %s (troubleshooting: held-open-by-a-process)",
+			   device->vgpu.parent, device->facts.by);
 	return plan_in_use(p);
 }
 

@@ -95,6 +95,12 @@ static bool source_fits(struct planner *p)
 	return true;
 }
 
+static bool adopt(const struct planner *p, const struct inv_device *device)
+{
+	plan_step(p, STEP_ADOPT, &device->vgpu, "it exists");
+	return true;
+}
+
 /* Adopts a free device of the pool that fits. False: there is none, or reuse = never. */
 static bool adopt_free(const struct planner *p)
 {
@@ -106,17 +112,18 @@ static bool adopt_free(const struct planner *p)
 		if (d->parent && plan_parent_suits(p, d->parent) && plan_device_fits(p, d) &&
 		    pool_has_parent(d->parent) && d->facts.opened == OPEN_NO && !d->facts.is_named &&
 		    !lease_find(&world->leases, d->vgpu.id) && !request_names(world->request, d->vgpu.id) &&
-		    !request_excludes(world->request, d->vgpu.id)) {
-			plan_step(p, STEP_ADOPT, &d->vgpu, "it exists");
-			return true;
-		}
+		    !request_excludes(world->request, d->vgpu.id))
+			return adopt(p, d);
 	return false;
 }
 
-/* Adopts a free device after plan_creation() has refused, and drops the verdicts of that refusal. */
-static bool adopt_instead(struct planner *p, size_t nverdicts)
+/*
+ * Adopts a free device or else `named` (NULL: none) after plan_creation() has refused, and drops the verdicts of that
+ * refusal.
+ */
+static bool adopt_instead(struct planner *p, const struct inv_device *named, size_t nverdicts)
 {
-	if (p->plan->no_quota || !adopt_free(p))
+	if (p->plan->no_quota || !(adopt_free(p) || (named && adopt(p, named))))
 		return false;
 	p->plan->kind = PLAN_STEPS;
 	p->plan->nverdicts = nverdicts;
@@ -179,6 +186,10 @@ bool plan_arrival(struct planner *p)
 	size_t nverdicts = p->plan->nverdicts;
 	/* Nova assigns VFs by address. */
 	bool keep = world->config->policy.migrate_keep || (vf && pooled && world->request->nova);
+	bool fits = device && !others && device->facts.opened == OPEN_NO && *device->vgpu.type &&
+		    has_right_type(p, device) && plan_parent_suits(p, device->parent);
+	/* Another domain that does not run may name the VF, so that the two could not run together. */
+	bool leave = vf && !keep && (device ? device->facts.is_named : pooled && parent->facts.is_named);
 
 	if (!source_fits(p))
 		return false;
@@ -186,11 +197,10 @@ bool plan_arrival(struct planner *p)
 		return plan_creation(p, resolved->fresh);
 	if (vf && keep && pooled && !plan_vf_suits(p, parent))
 		return false;
-	if (device && !others && device->facts.opened == OPEN_NO && *device->vgpu.type && has_right_type(p, device) &&
-	    plan_parent_suits(p, device->parent)) {
-		plan_step(p, STEP_ADOPT, &device->vgpu, "it exists");
-		return true;
-	}
+	if (fits && !leave)
+		return adopt(p, device);
+	if (leave)
+		p->resolved->last_parent[0] = '\0';
 	if (keep && others && lease->at_work && lease->state == LEASE_RELEASING)
 		return plan_wait_for_kernel(p, lease->vgpu.parent, lease);
 	if (keep && others && (!vf || resolved->ntypes) && plan_finish_release(p, lease))
@@ -203,7 +213,7 @@ bool plan_arrival(struct planner *p)
 	/* plan_creation() ignores a lease of its ID, so never pass the ID of another domain's lease. */
 	if (plan_creation(p, taken || !*id ? resolved->fresh : id))
 		return true;
-	return taken && !keep && adopt_instead(p, nverdicts);
+	return taken && !keep && adopt_instead(p, fits ? device : NULL, nverdicts);
 }
 
 bool plan_assignment(struct planner *p)

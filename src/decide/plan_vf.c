@@ -147,7 +147,11 @@ enum { VF_LAST, VF_OF_NOBODY, VF_OF_ANOTHER_DOMAIN, VF_OF_OWN_REQUEST };
 
 static int preference(const struct capacity_query *query, const struct inv_parent *parent)
 {
-	if (query->resolved && strcmp(parent->name, query->resolved->last_parent) == 0)
+	const struct resolved_request *resolved = query->resolved;
+	/* The mdev of a definition has its VF to itself, even if another mdev was there last. */
+	bool defined = parent->card->framework == FW_MDEV && parent->facts.is_named;
+
+	if (resolved && strcmp(parent->name, resolved->last_parent) == 0 && (!defined || resolved->defined))
 		return VF_LAST;
 	if (request_names(query->world->request, parent->name))
 		return VF_OF_OWN_REQUEST;

@@ -104,7 +104,7 @@ struct device_facts {
 	enum opened opened;
 	const char *by;   /* open: "process 4711 (QEMU of domain vm2)", in the arena */
 	bool renders;     /* whether a process of the host has this plain VF's render node open */
-	bool is_named;    /* whether a domain's file names the device, or is unreadable */
+	bool is_named;    /* a domain's file names the device or is unreadable, or an mdevctl definition names the VF */
 	bool removable;   /* `retype --grace 0` may remove it */
 	bool preset;      /* removable, but not made for a guest */
 	bool reclaimable; /* an orphan, which may be removed to make capacity */
@@ -122,7 +122,7 @@ struct inv_parent {
 	char group[12];
 	/* A device in the group whose driver keeps guests out; "": none. Bridges and VFs of this card do not count. */
 	char beside[PCI_SIZE], beside_driver[24];
-	struct device_facts facts;   /* only for a VF that is not in inventory.devices */
+	struct device_facts facts;   /* for a VF that is not in inventory.devices; of an mdev's VF, only is_named */
 	const struct section *named; /* the section that names this VF; NULL: none */
 };
 

@@ -90,18 +90,27 @@ static bool next_parent(DIR *d, char parent[PARENT_SIZE])
 	return false;
 }
 
+/* Finds the next definition in a parent's directory. False: no more, or errno says why the listing failed. */
+static bool next_uuid(DIR *d, char uuid[UUID_SIZE])
+{
+	const struct dirent *e;
+
+	while ((e = sys_next(d)))
+		if (uuid_parse(uuid, e->d_name) && strcmp(uuid, e->d_name) == 0)
+			return true;
+	return false;
+}
+
 static void read_parent(struct reading *reading, int dir, const char *parent)
 {
 	autoclosedir DIR *d = sys_list(dir, parent);
 	int code = d ? 0 : errno;
-	const struct dirent *e;
 	char uuid[UUID_SIZE];
 
 	if (code == ENOTDIR || code == ENOENT)
 		return;
-	while ((e = sys_next(d)))
-		if (uuid_parse(uuid, e->d_name) && strcmp(uuid, e->d_name) == 0)
-			add_one(reading, parent, uuid);
+	while (next_uuid(d, uuid))
+		add_one(reading, parent, uuid);
 	code = code ? code : errno;
 	if (code && !reading->err->code)
 		err_sys(reading->err, code, "%s/" DEFINITIONS "/%s", reading->host->name, parent);
@@ -177,6 +186,23 @@ bool mdevctl_defines(const struct host *host, const char *uuid)
 int mdevctl_definitions(struct definition **out, size_t *n, const struct host *host, struct err *err)
 {
 	return collect(out, n, host, NULL, err);
+}
+
+size_t mdevctl_parents(char (**parents)[PARENT_SIZE], const struct host *host)
+{
+	const struct host view = host_of_libvirt(host);
+	autoclosedir DIR *d = sys_list(view.root, DEFINITIONS);
+	char parent[PARENT_SIZE], uuid[UUID_SIZE];
+	size_t n = 0;
+
+	*parents = NULL;
+	while (next_parent(d, parent)) {
+		autoclosedir DIR *definitions = sys_list(sys_list_fd(d), parent);
+
+		if (next_uuid(definitions, uuid))
+			memcpy(mem_add(parents, &n, PARENT_SIZE), parent, PARENT_SIZE);
+	}
+	return n;
 }
 
 /* Is this a relative path that stays below the device's directory? */

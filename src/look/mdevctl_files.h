@@ -49,6 +49,9 @@ bool mdevctl_defines_on(const struct host *host, const char *uuid, const char *p
  */
 int mdevctl_definitions(struct definition **out, size_t *n, const struct host *host, struct err *err);
 
+/* Lists the parents that have a definition, without reading definitions. The caller frees the list. */
+size_t mdevctl_parents(char (**parents)[PARENT_SIZE], const struct host *host);
+
 /*
  * Removes the UUID's definition on this parent, as `mdevctl undefine -u UUID -p PARENT` does. Also removes an invalid
  * definition. A missing definition is not an error.

@@ -21,6 +21,7 @@ void survey_end(struct world *w)
 	free(w->changed.vgpus);
 	free(w->resolved_requests);
 	free(w->names);
+	free(w->defined_parents);
 	free(w->missing_cards);
 	free(w->failed_attempts);
 	free(w->failures);

@@ -96,10 +96,20 @@ static bool is_vf_asked_about(const struct world *w, const struct inv_parent *vf
 	return w->request->nvgpus && vf->card->framework == FW_VARIANT && vf->ndevices == 0 && w->mode != PLAN_PREPARE;
 }
 
-/* Does a file of a domain, except `but` (may be NULL), name this device? True also if a file is unreadable. */
-static bool is_named(const struct world *w, const char *id, const char *but)
+static bool is_anothers(const struct world *w, const char *id)
 {
-	return w->disk && (libvirt_files_names(w->disk, id, but) || libvirt_files_unread(w->disk, false));
+	return w->disk && libvirt_files_names(w->disk, id, w->request->name);
+}
+
+/*
+ * Does a file name this device, which exists? For a device that the request does not name, a file of its own domain or
+ * an unreadable file also counts.
+ */
+static bool is_named(const struct world *w, const char *id)
+{
+	if (request_names(w->request, id))
+		return is_anothers(w, id);
+	return w->disk && (libvirt_files_names(w->disk, id, NULL) || libvirt_files_unread(w->disk, false));
 }
 
 /* Does a rule ask about a device that no search of the processes has covered? */
@@ -130,13 +140,13 @@ int survey_look_open(struct world *w, struct err *err)
 			look_who(w, &vf->facts, vf->name);
 			vf->facts.renders = w->users && vfio_users_render(w->users, w->host, vf->name);
 		}
-		vf->facts.is_named = is_named(w, vf->name, w->request->name);
+		vf->facts.is_named = is_anothers(w, vf->name);
 	}
 	for (EACH(struct inv_device *, device, w->inv.devices, w->inv.ndevices)) {
 		if (!is_asked_about(w, device) || !was_looked_at(w, device->vgpu.id))
 			continue;
 		look_who(w, &device->facts, device->vgpu.id);
-		device->facts.is_named = is_named(w, device->vgpu.id, NULL);
+		device->facts.is_named = is_named(w, device->vgpu.id);
 	}
 	return unseen && locked;
 }

@@ -120,6 +120,12 @@ int survey_start(struct world *w, struct err *err)
 			w->libvirt = libvirt_files_libvirt(w->host);
 	if (w->mode == PLAN_MIGRATE && change_frameworks(w, err) < 0)
 		return -err->code;
+	free(w->defined_parents);
+	w->defined_parents = NULL;
+	w->ndefined_parents = 0;
+	for (size_t i = 0; i < w->request->nvgpus && !w->defined_parents; i++)
+		if (w->request->vgpus[i].kind == REQUEST_MDEV)
+			w->ndefined_parents = mdevctl_parents(&w->defined_parents, w->host);
 	free(w->resolved_requests);
 	w->resolved_requests = mem_new(w->request->nvgpus + 1, sizeof(*w->resolved_requests));
 	for (size_t i = 0; i < w->request->nvgpus; i++) {
@@ -196,5 +202,11 @@ int survey_read_host(struct world *w, struct err *err)
 	if (inventory_read(&w->inv, w->host, &query, err) < 0)
 		return -err->code;
 	pool_make(&w->inv, w->config);
+	for (size_t i = 0; i < w->ndefined_parents; i++) {
+		struct inv_parent *parent = inventory_parent(&w->inv, w->defined_parents[i]);
+
+		if (parent)
+			parent->facts.is_named = true;
+	}
 	return 0;
 }

@@ -120,6 +120,8 @@ struct world {
 	size_t nmissing_cards;
 
 	/* Used only by the survey. */
+	char (*defined_parents)[PARENT_SIZE]; /* parents that an mdevctl definition names; read for an mdev */
+	size_t ndefined_parents;
 	struct request changed; /* for a migration: a copy of `asked`, with this host's frameworks */
 	struct leases void_leases;
 	struct vfio_users *users;   /* NULL: not read yet */

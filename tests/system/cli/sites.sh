@@ -253,14 +253,18 @@ for words in '' nvidia-1525 nvidia-1525@$card; do
 done
 reports "and the refusal of a start" start_vf 1 0001:c8:00.2 no -- M_NO_TYPES
 
-### mdevctl has not started a pool of the deployment yet, and a guest that is not of it has the VF of one definition
+### A pool of the deployment is defined while a guest that is not of it has the VF of one definition; mdevctl starts none yet
 new_host a40/8 nvidia-558@0000:41:00.0
+call prepare begin 2
 mdevctl_has 0000:41:00.4 "$(uuid 1)" nvidia-558 auto
-for n in 2 1; do call prepare begin $n; done
+call prepare begin 1
 vl_words "so the guest of that definition has its vGPU on another VF" "0000:41:00.5" list --pgpu 0000:41:00.0 --domain vm1 --no-headings -o PARENT
 check_notes "for which nobody is told to remove the definition" "PASS mdevctl 1 definition matches the pool" mdevctl tr -s ' '
 mdevctl_has 0000:41:00.5 "$(uuid 1)" nvidia-558 auto
 check_counts "but of two definitions of one UUID" 1 "^WARN +mdevctl .*undefine -u $(uuid 1) -p 0000:41:00.4'"
+mdevctl_has 0000:41:00.6 "$(uuid 9)" nvidia-558
+call prepare begin 3
+vl_words "another guest leaves the VF of a definition to that" "0000:41:00.7" list --domain vm3 --no-headings -o PARENT
 
 ### mdevs that are defined, and started by a script after the boot: the first configuration is written before that
 new_host t4:2+a40/2
@@ -467,7 +471,11 @@ pci_device 0000:4e:00.0 8086 56c0 038000 vfio-pci
 under vf_flex@0000:4d:00.0,0000:4e:00.0 -- check_says "one that is named fails" "^FAIL +pgpu .*0000:4e:00.0" M_BOUND_ELSEWHERE vfio-pci
 pci_device 0000:00:02.0 8086 3e92 030000 vfio-pci
 under i915-GVTg_V5_4@0000:00:02.0 -- check_says "a laptop's GPU has the driver as its reason, too" "^FAIL +pgpu " M_BOUND_ELSEWHERE vfio-pci
+vl_prints "it counts as a pGPU, although it provides nothing" status -- M_STATUS_POOL 0 1
 pci_device 0000:84:00.0 10de 1eb8 030200 vfio-pci
 configure nvidia-222@10de:1eb8
 check_says "so does one that is matched, if no other has the type" "^FAIL +pgpu .*0000:84:00.0" M_BOUND_ELSEWHERE vfio-pci
+vl_prints "and counts" status -- M_STATUS_POOL 0 1
+under nvidia-222@0000:84:00.0,0000:99:00.0 -- vl_prints "unlike one that the host does not have" status -- M_STATUS_POOL 0 1
+under nvidia-222 nvidia-231 -- vl_prints "one that two types could have counts once" status -- M_STATUS_POOL 0 1
 tap_done

@@ -155,4 +155,24 @@ static void requests(void)
 	survey_end(&s);
 }
 
-HOST_TESTS(one_card, types, openers, voids, requests)
+#define VF_OF(card, vf)                                                                                                \
+	PARENT(vf)                                                                                                     \
+	ON_CARD(vf)                                                                                                    \
+	"/physfn -> ../" card "\n" OFFERS(vf, "nvidia-222", "GRID A40-1B", "1")                                        \
+		FRAMEBUFFER(vf, "nvidia-222", "1024", "16")
+
+static void definitions(void)
+{
+	tree_add(&tree, ON_CARD("0000:41:00.0") "/modalias = pci:v000010ded00002235\n" VF_OF(
+				"0000:41:00.0", "0000:41:00.4") VF_OF("0000:41:00.0", "0000:41:00.5"));
+	tree_add(&tree, "etc/mdevctl.d/0000:41:00.4/" C " = {\"mdev_type\": \"nvidia-222\", \"start\": \"manual\"}\n");
+	tree_add(&tree, "etc/mdevctl.d/0000:41:00.5/readme = none\n");
+	strcpy(vgpus[0].facts.type, "nvidia-222");
+	vgpus[0].any = false;
+	look(false);
+	ok(inventory_parent(&s.inv, "0000:41:00.4")->facts.is_named, "a VF that a definition names is known");
+	ok(!inventory_parent(&s.inv, "0000:41:00.5")->facts.is_named, "from one that none names");
+	survey_end(&s);
+}
+
+HOST_TESTS(one_card, types, openers, voids, requests, definitions)
