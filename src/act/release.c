@@ -295,9 +295,10 @@ static int begin_orphan(struct removal *removal, struct store *store, int wait_m
 	if (r < 0)
 		return r;
 	r = lease_get(store, removal->vgpu->id, &lease, err);
-	if (r == 1)
+	/* A reservation of another type is not of this device, which must go first. */
+	if (r == 1 && (lease.state != LEASE_RESERVED || strcmp(lease.vgpu.type, removal->vgpu->type) == 0))
 		r = err_set(err, EBUSY, "vGPU %s: domain %s leased it a moment ago", removal->vgpu->id, lease.name);
-	else if (r == 0)
+	else if (r >= 0)
 		r = removal_begin(removal, err);
 	store_unlock(store);
 	return r;

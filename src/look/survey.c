@@ -175,10 +175,14 @@ static int read_both(struct world *w, struct err *err)
 
 static int record_seen(struct world *w, struct err *err)
 {
-	for (size_t i = 0; i < w->void_leases.n; i++)
+	for (EACH(const struct lease *, lease, w->void_leases.list, w->void_leases.n)) {
+		/* A start overwrites its reservation, which holds the capacity until the orphan has been removed. */
+		if (w->mode == PLAN_PREPARE && is_replaced(w, lease))
+			continue;
 		/* On a read-only /run the lease stays. Every read sets it apart again. */
-		if (lease_drop(w->store, w->void_leases.list[i].vgpu.id, err) < 0 && err->code != EROFS)
+		if (lease_drop(w->store, lease->vgpu.id, err) < 0 && err->code != EROFS)
 			return -err->code;
+	}
 	types_remember(w->store, &w->inv);
 	if (config_is_valid(w->config))
 		cards_remember(w->store, w->config);

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a pass records of a VF that a domain runs with: not over a lease that came meanwhile, and who waits for that. */
+/*
+ * What a pass records of a VF that a domain runs with: not over a lease that came meanwhile, and who waits for that. What
+ * a start keeps of a VF that its domain's arrival has reserved.
+ */
+#include "act/gc.h"
+
+#include "act/kernel_write.h"
+#include "act/lifecycle.h"
 #include "lib/asked.h"
 #include "lib/live.h"
 #include "lib/xml.h"
-
-#include "act/gc.h"
+#include "state/history.h"
 
 #define VF "0000:26:00.6"
 #define GONE "0000:26:00.7"
@@ -100,4 +106,46 @@ static void one_fails(void)
 	close(fd);
 }
 
-LIVE_TESTS("l40s/4", "[devices]\nenabled_mdev_types = nvidia-1145\n", passes, one_fails)
+/* Notes in a file if the VF has neither a type nor a lease: then another domain can take its capacity. */
+static void look_for_gap(void)
+{
+	char type[16] = "";
+	int fd = openat(live.tree.host.root, "sys/bus/pci/devices/" VF "/nvidia/current_vgpu_type", O_RDONLY);
+
+	if (fd >= 0 && read(fd, type, sizeof(type) - 1) > 0 && atoi(type) == 0 &&
+	    faccessat(live.tree.host.root, "run/vgpu-lease/leases/" VF, F_OK, 0) < 0)
+		tree_add(&live.tree, "run/gap = \n");
+	close(fd);
+}
+
+/* A start whose reserved VF is an orphan of another type. */
+static void reserved(void)
+{
+	static const char xml[] = DOMAIN("", VF_XML("26", "6"));
+	struct lease lease = lease_of(VF, "nvidia-1147", VF, LEASE_RESERVED, VM);
+	struct lifecycle lifecycle = { .host = &live.tree.host, .config = &config };
+	autodomxml struct domxml *doc = NULL;
+
+	tree_remove(&live.tree, "run/libvirt/qemu/vm.xml");
+	lease_drop(&store, VF, &err);
+	must(kernel_remove(&live.tree.host, VARIANT(VF, "nvidia-1145"), 1000, &err));
+	make(VARIANT(VF, "nvidia-1147"));
+	config.policy.reclaim_grace_s = 0;
+	lease.vgpu.framework = FW_VARIANT;
+	text_copy(lease.vgpu.pgpu, sizeof(lease.vgpu.pgpu), "0000:26:00.0");
+	affinity_put(&store, &lease, true);
+	text_copy(lease.vgpu.type, sizeof(lease.vgpu.type), "nvidia-1145");
+	lease.deadline_ms = sys_now_ms() + 60000;
+	put_lease(lease);
+	must(domxml_parse(&doc, xml, strlen(xml), DOMXML_ALL_PCI, &err));
+	lifecycle.doc = doc;
+	lifecycle.request = domxml_request(doc);
+	err = (struct err){ 0 };
+	asked.then = look_for_gap;
+	ok_err(lifecycle_prepare(&lifecycle, &err) == 0 && is_in(LEASE_ACTIVE, VF),
+	       "it gets the type that it reserved");
+	ok(faccessat(live.tree.host.root, "run/gap", F_OK, 0) < 0, "and is leased all the time");
+	asked.then = NULL;
+}
+
+LIVE_TESTS("l40s/4", "[devices]\nenabled_mdev_types = nvidia-1145\n", passes, one_fails, reserved)
