@@ -30,7 +30,10 @@ int unleased_pass(const struct lifecycle *lifecycle, const char *why, enum err_a
 			continue;
 		if (r < 0)
 			return err_sys(err, -r, "vGPU %s", req->id);
-		err_set(err, ENOENT, "vGPU %s: does not exist and cannot be created: %s", req->id, why);
+		err_set(err, ENOENT, "vGPU %s: %s: %s", req->id,
+			req->kind == REQUEST_PCI && !req->any ? "has no type and cannot be given one"
+							      : "does not exist and cannot be created",
+			why);
 		return err_about(err, about);
 	}
 	return 0;

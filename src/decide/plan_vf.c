@@ -328,11 +328,15 @@ static bool prepare_typed(struct planner *p, const struct inv_device *device, co
 
 	if (!plan_vf_suits(p, device->parent) || !group_permits(p, device->parent))
 		return false;
-	if ((resolved->source == TYPE_ASKED || resolved->source == TYPE_RESERVED) && !plan_device_fits(p, device))
-		return own ? plan_refuse_device(p, "its type is %s, but the domain's metadata asks for %s; %s",
-						device->vgpu.type, resolved->req->facts.type, plan_change_type(p))
-			   : replace_type(p, device);
-	return plan_existing(p, device, own);
+	if ((resolved->source != TYPE_ASKED && resolved->source != TYPE_RESERVED) || plan_device_fits(p, device))
+		return plan_existing(p, device, own);
+	if (!own)
+		return replace_type(p, device);
+	if (resolved->source == TYPE_RESERVED)
+		return plan_refuse_device(p, "its type is %s, but %s was reserved when the domain arrived",
+					  device->vgpu.type, resolved->types[0]);
+	return plan_refuse_device(p, "its type is %s, but the domain's metadata asks for %s; %s", device->vgpu.type,
+				  resolved->req->facts.type, plan_change_type(p));
 }
 
 bool plan_vf_prepare(struct planner *p)

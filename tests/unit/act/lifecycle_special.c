@@ -3,12 +3,14 @@
 #include "act/internal.h"
 
 #include "lib/cards.h"
+#include "lib/messages.h"
 #include "lib/small_host.h"
 #include "lib/vgpu.h"
 
 #define HERE A
 #define GONE B
 #define VF "0000:41:00.2"
+#define VARIANT_VF "0000:41:00.3"
 
 static struct vgpu_request vgpu;
 static const struct request request = { .uuid = VM, .name = "vm", .vgpus = &vgpu, .nvgpus = 1 };
@@ -19,13 +21,16 @@ static void exists(void)
 	static const struct {
 		const char *says;
 		struct vgpu_request vgpu;
-		bool passes;
+		const char *refusal; /* the message; NULL: none */
 	} rows[] = {
-		{ "an mdev that exists passes", { .id = HERE }, true },
-		{ "one that does not is refused", { .id = GONE }, false },
-		{ "so is one that any vGPU would do for", { .id = HERE, .any = true }, false },
-		{ "a VF is there always", { .kind = REQUEST_PCI, .id = VF }, true },
-		{ "but for one that is to be chosen", { .kind = REQUEST_PCI, .id = VF, .any = true }, false },
+		{ "an mdev that exists passes", { .id = HERE }, NULL },
+		{ "one that does not is refused", { .id = GONE }, "M_ABSENT_NO_CONF" },
+		{ "so is one that any vGPU would do for", { .id = HERE, .any = true }, "M_ABSENT_NO_CONF" },
+		{ "a VF is there always", { .kind = REQUEST_PCI, .id = VF }, NULL },
+		{ "but for one that is to be chosen",
+		  { .kind = REQUEST_PCI, .id = VF, .any = true },
+		  "M_ABSENT_NO_CONF" },
+		{ "and one that takes a type and has none", { .kind = REQUEST_PCI, .id = VARIANT_VF }, "M_VF_NO_CONF" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -34,8 +39,8 @@ static void exists(void)
 		err = (struct err){ 0 };
 		vgpu = rows[i].vgpu;
 		r = unleased_pass(&lifecycle, "no configuration", ERR_CONFIG, &err);
-		ok(r == (rows[i].passes ? 0 : -ENOENT), "%s: %s", rows[i].says, err.text);
-		ok(rows[i].passes || (err.about == ERR_CONFIG && strstr(err.text, "no configuration")),
+		ok(r == (rows[i].refusal ? -ENOENT : 0), "%s: %s", rows[i].says, err.text);
+		ok(!rows[i].refusal || (err.about == ERR_CONFIG && says(err.text, rows[i].refusal, "no configuration")),
 		   "a refusal says why");
 	}
 }
@@ -115,5 +120,6 @@ static void incomplete(void)
 HOST_TESTS("proc/\nrun/\n" PARENT("mtty")
 		   ON_TYPE("mtty", "mtty-1") "/device_api = vfio-pci\n" MDEV_ON("mtty", "mtty-1", HERE)
 			   ON_CARD("mtty") "/" HERE "/iommu_group -> ../../../kernel/iommu_groups/7\ndev/vfio/7 = x\n"
-					   "sys/bus/pci/devices/" VF "/modalias = pci:v00008086d00000000\n",
+					   "sys/bus/pci/devices/" VF "/modalias = pci:v00008086d00000000\n"
+					   "sys/bus/pci/devices/" VARIANT_VF "/nvidia/current_vgpu_type = 0\n",
 	   exists, errors, steps, incomplete)

@@ -442,6 +442,8 @@ static const struct row rows[] = {
 	  "s l; several reclaimable=x41.0", "x41.0~C=s|l&l" },
 	{ "which must not have been taken up", "x41/0+2 s=0/8 l=0/2", "x41.0:s",
 	  "{M_VF_OF_OTHER_TYPE|s|l}{M_NO_FREE_VF_IN_POOL}", "s l; several", "x41.0&l" },
+	{ "nor be the domain's own by now", "x41/0+2 s=0/8 l=0/2", "x41.0:s+active:D",
+	  "{M_VF_NOT_AS_RESERVED|s|l}{M_NO_FREE_VF_IN_POOL}", "s l; several", "x41.0&l" },
 
 	/* Cards that failed in another run a while ago */
 	{ "a card that failed lately comes last", TWO, "", "create s@85", "s; flaky=84" },
