@@ -134,8 +134,7 @@ static int begin_work(struct apply *apply, const struct step *steps, size_t n, s
 		for (size_t k = 0; k < i; k++)
 			if (!apply->done[k].now.since_ms)
 				forget_done(&apply->done[k]);
-		err_in(err, "vGPU %s", steps[i].vgpu.id);
-		return work == -EBUSY ? err_recode(err, EAGAIN) : work;
+		return err_in(err, "vGPU %s", steps[i].vgpu.id);
 	}
 	return 0;
 }
@@ -181,10 +180,8 @@ static int hold_back(const struct apply *apply, const struct step *step, struct 
 	/* A plain VF always exists. */
 	bool gone = step->kind == STEP_CREATE && step->vgpu.framework != FW_VF;
 
-	if (store_check_vgpu(apply->store, lease->vgpu.id, err) < 0) {
-		err_in(err, "vGPU %s", lease->vgpu.id);
-		return err_recode(err, EAGAIN);
-	}
+	if (store_check_vgpu(apply->store, lease->vgpu.id, err) < 0)
+		return err_in(err, "vGPU %s", lease->vgpu.id);
 	/* A write that was in progress during the survey may have created the device. */
 	if (gone && kernel_exists(apply->store->host, &lease->vgpu) != 0)
 		return err_set(err, EAGAIN, "vGPU %s: created by another process in the meantime", lease->vgpu.id);

@@ -227,7 +227,7 @@ int apply_present(struct apply *apply, const struct step *step, struct err *err)
 		return -err->code;
 	while (store_check_vgpu(apply->store, step->vgpu.id, err) < 0) {
 		if (sys_now_ms() >= apply->wait_by_ms)
-			return -err->code;
+			return err_recode(err, EBUSY);
 		sys_sleep_ms(WAIT_STEP_MS);
 	}
 	/* A STEP_CREATE here is a plain VF (needs_lease()), which exists already. */

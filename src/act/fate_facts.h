@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Decides the fate (fate.h) of a lease, device or definition from the facts in struct fate_look. */
+/* Collects the facts on which the fate (fate.h) of a lease, device or definition depends, and has it decided. */
 #pragma once
 
 #include "config/config.h"
@@ -28,15 +28,14 @@ struct fate_look {
 	const struct lease_marks *seen; /* leases whose domain had the device at the last look; NULL: none */
 };
 
-/* The fate of a lease. `exists`: does the lease's device exist? */
 void fate_lease(struct fate *fate, const struct fate_look *look, const struct lease *lease, enum presence exists);
 
-/* The fate of a device without a lease. Needs a valid configuration. */
+/* For a device without a lease. Needs a valid configuration. */
 void fate_device(struct fate *fate, const struct fate_look *look, const struct inv_device *device);
 
 /*
- * The fate of a definition of Nova's without a device. Nova counts the definition as a device, and does not start if
- * the pGPU has no capacity for that device. Needs a valid configuration.
+ * For a definition of Nova's without a device. Nova counts it as a device, and does not start if the pGPU has no
+ * capacity for that. Needs a valid configuration.
  */
 void fate_definition(struct fate *fate, const struct fate_look *look, const struct definition *definition);
 
@@ -44,14 +43,13 @@ void fate_definition(struct fate *fate, const struct fate_look *look, const stru
 bool fate_is_novas(const struct fate_look *look, const struct vgpu_ref *vgpu);
 
 /*
- * Does the XML of a domain other than `but` name `id`? NULL: no; else `why`, with the domain or a read error. If a
- * domain names `id` and look->note is set, restarts the idle time of `id`: while Nova redefines the domain, no XML
- * names the vGPU for a moment.
+ * Does the XML of a domain other than `but` name `id`? NULL: no; else `why`, with the domain or a read error. With
+ * look->note, a name restarts the idle time: while Nova redefines the domain, no XML names the vGPU for a moment.
  */
 const char *fate_named(const struct fate_look *look, const char *id, const char *but, char why[REASON_SIZE]);
 
 /*
- * Marks in a wide `world` the devices and leases that can be removed to make capacity. For the text of a refusal, also
- * marks what 'vgpu-lease retype' could remove. Under the store's lock, records when each orphan was first seen free.
+ * Marks in a wide `world` what can be removed to make capacity and, for the text of a refusal, what 'vgpu-lease retype'
+ * could remove. Under the store's lock, records when each orphan was first seen free.
  */
 void fate_mark(struct world *world);

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * One pass over everything that can be released without a request from its domain: leases that have expired, are void
- * or await their release, leases whose domain no longer runs, orphans, and Nova's mdevctl definitions without a device.
- *
- * The pass judges all leases, devices and definitions (decide/fate.h), then releases (release.h). The clean-up time of
- * NVIDIA's driver runs for all vGPUs at once.
+ * One pass over everything that can be released without a request from its domain: leases, orphans, and Nova's mdevctl
+ * definitions without a device. It judges all (decide/fate.h), then releases (release.h).
  */
 #pragma once
 
@@ -20,9 +17,9 @@
 
 enum gc_outcome {
 	GC_STAYS,
-	GC_GOES, /* may be released; a dry pass, or a pass with `seen`, does not finish the release */
+	GC_GOES, /* may be released; a dry pass, or one with `seen`, does not finish the release */
 	GC_GONE,
-	GC_FAILED, /* the release failed */
+	GC_FAILED,
 };
 
 struct gc_item {
@@ -79,10 +76,7 @@ struct gc {
 	struct err undefined; /* error of the first definition that could not be read; .code 0: none */
 };
 
-/*
- * Runs the pass. The caller leaves the results zeroed. Returns a negative errno, and judges nothing, if the devices or
- * leases cannot be read, or the store's lock is not free in time. An error with one item only sets its `trouble`.
- */
+/* Negative: the host or the leases cannot be read. An error with one item only sets its `trouble`. */
 int gc_run(struct gc *gc, struct err *err);
 void gc_free(struct gc *gc);
 
@@ -90,20 +84,17 @@ struct gc_item *gc_find(const struct gc *gc, const char *id);
 
 #define autogc __attribute__((cleanup(gc_free)))
 
-/*
- * gc_run() in two parts: gc_judge() judges; gc_finish() releases, except in a dry pass. Between them, the caller can
- * remove items, or make them stay.
- */
+/* gc_run() in two parts, between which the caller can remove items, or make them stay. */
 int gc_judge(struct gc *gc, struct err *err);
 void gc_finish(struct gc *gc);
 
 /*
- * adopt.c: leases each vGPU that a running domain has without a lease, after a second look under the store's lock.
- * Notes the faults of running domains. Returns 1: wrote a lease; 0: wrote none; -ETIMEDOUT: the lock is held.
+ * adopt.c: leases each vGPU that a running domain has without a lease, and notes the faults of running domains.
+ * 1: wrote a lease; 0: wrote none; -ETIMEDOUT: the store's lock is held.
  */
 int gc_adopt(struct gc *gc, struct err *err);
 
 enum { GC_GARBAGE_SIZE = 128 };
 
-/* Writes how many records are invalid, and whether all were moved to garbage/. False: all are valid. */
+/* How many records are invalid, and whether all were moved to garbage/. False: all are valid. */
 bool gc_say_garbage(const struct gc *gc, char text[GC_GARBAGE_SIZE]);

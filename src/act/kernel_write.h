@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * All writes to sysfs, which create and remove vGPUs and set their parameters. Each function waits until the kernel
- * has carried out the write. A plain VF is never created or removed.
+ * All writes to sysfs. Each function waits until the kernel has carried out the write. A plain VF is never created or
+ * removed.
  *
  * A write to `create` blocks as long as the driver works. A write to `remove` blocks while the device is open, and no
  * signal ends it (vfio_unregister_group_dev, since 5.2). So the caller of kernel_remove() checks that no process has
@@ -15,18 +15,11 @@
 #include "base/err.h"
 #include "look/kernel.h"
 
-/*
- * Creates the vGPU; does nothing for a plain VF. Returns:
- *   0: created
- *   -EEXIST: the UUID is in use on this host
- *   -EINVAL: a name is invalid, or the driver's
- *   other: the driver's errno; a full card returns EIO, ENOSPC, EUSERS, EPERM or ENOMEM
- */
+/* -EEXIST: the UUID is in use; other: the driver's errno, of a full card EIO, ENOSPC, EUSERS, EPERM or ENOMEM. */
 int kernel_create(const struct host *host, const struct vgpu_ref *vgpu, struct err *err);
 
 /*
- * Waits until the device is complete: it has its type (in mdev_type or, for a variant VF, current_vgpu_type), its
- * iommu_group and its node in /dev/vfio. Returns:
+ * Waits until the device has its type, its iommu_group and its node in /dev/vfio. Returns:
  *   0: complete, or a plain VF
  *   -ETIMEDOUT: not complete after `wait_ms`; the text says what is missing
  *   -ENODEV: the device disappeared again
@@ -35,18 +28,12 @@ int kernel_create(const struct host *host, const struct vgpu_ref *vgpu, struct e
  */
 int kernel_wait_complete(const struct host *host, const struct vgpu_ref *vgpu, int wait_ms, struct err *err);
 
-/*
- * Does the driver remove a closed mdev itself, as NVIDIA's does? False if the type is not known. An earlier removal by
- * us can leave a zombie until a reboot.
- */
+/* Does the driver remove a closed mdev itself, as NVIDIA's does? A removal by us can then leave a zombie. */
 bool kernel_driver_removes(const struct host *host, const struct vgpu_ref *vgpu);
 
 /*
- * Removes the device and waits until it is gone. Repeats the write after an error that may be temporary (EAGAIN, EBUSY,
- * EPERM, ENODEV, ENOENT) within `wait_ms`. Returns:
- *   0: gone, or the VF has another type by now
- *   -EBUSY: still present after `wait_ms`, although the kernel accepted the removal, or the driver's
- *   other: the driver's errno, or unknown whether the device exists
+ * Removes the device. Repeats the write after an error that may be temporary, for `wait_ms`. 0: gone, or the VF has
+ * another type by now; -EBUSY: still present; other: the driver's errno, or unknown whether the device exists.
  */
 int kernel_remove(const struct host *host, const struct vgpu_ref *vgpu, int wait_ms, struct err *err);
 
@@ -54,7 +41,7 @@ int kernel_remove(const struct host *host, const struct vgpu_ref *vgpu, int wait
 int kernel_set_attr(const struct host *host, const struct vgpu_ref *vgpu, const char *name, const char *value,
 		    struct err *err);
 
-/* Writes nvidia/vgpu_params. The device must not be open. */
+/* The device must not be open. */
 int kernel_set_params(const struct host *host, const struct vgpu_ref *vgpu, const char *params, struct err *err);
 
 /* The meaning of an errno from sysfs depends on the step and on the driver. */

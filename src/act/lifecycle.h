@@ -29,14 +29,14 @@ struct lifecycle {
 };
 
 /*
- * `prepare begin`. 0: all vGPUs of the domain are complete and leased to the domain, or it may start without leases
- * (unleased_pass(), unleased_check()). Negative: refused, and all is undone, unless a driver hangs.
+ * `prepare begin`. 0: all vGPUs of the domain are complete and leased to it, or it may start without leases. Negative:
+ * refused, and all is undone, unless a driver hangs.
  */
 int lifecycle_prepare(const struct lifecycle *lifecycle, struct err *err);
 
 /*
- * `prepare begin` of a domain without a vGPU. If the domain is a Nova instance that was suspended, creates the missing
- * mdevs of its definition, so that Nova can attach them. A failure is only logged.
+ * `prepare begin` of a domain without a vGPU: creates the missing mdevs of the definition of a suspended Nova instance,
+ * so that Nova can attach them. A failure is only logged.
  */
 void lifecycle_resumed(const struct lifecycle *lifecycle, const char *defined, size_t len);
 
@@ -45,8 +45,8 @@ bool lifecycle_definition(const struct host *host, const char *name, char **xml,
 
 /*
  * `migrate begin` or `restore begin`: reserves vGPUs, and passes changed XML to `give`. 0: reserved, or a restore
- * without reservations, because nothing can be leased or the domain runs here. Negative: nothing stays reserved. The
- * caller may only log an error of a restore: libvirt 11.3 deletes the saved image if the hook fails.
+ * without reservations. Negative: nothing stays reserved. The caller may only log an error of a restore: libvirt 11.3
+ * deletes the saved image if the hook fails.
  */
 int lifecycle_arrive(const struct lifecycle *lifecycle, enum plan_mode mode,
 		     int (*give)(void *arg, const char *xml, size_t len, struct err *err), void *arg, struct err *err);
@@ -55,22 +55,17 @@ int lifecycle_arrive(const struct lifecycle *lifecycle, enum plan_mode mode,
 int lifecycle_reconnect(const struct lifecycle *lifecycle, struct err *err);
 
 /*
- * `release end`: releases the vGPUs of the domain with this UUID. Takes at most `release_wait`, and leaves the rest
- * to the handler or the next `gc`. Negative: not every lease could be marked. `reason`: from libvirt; after "failed",
- * the pGPUs of the domain are tried last for a while.
+ * `release end` of the domain with this UUID: takes at most `release_wait`, and leaves the rest to the handler or the
+ * next `gc`. Negative: not every lease could be marked. `reason`: from libvirt; after "failed", the pGPUs of the domain
+ * are tried last for a while.
  */
 int lifecycle_release(const struct host *host, const struct config *config, const char *domain, const char *reason,
 		      struct err *err);
 
-/*
- * Decides an operation that needs no plan. Returns:
- *   1: a plan decides
- *   0: nothing is leased: all its vGPUs exist, or the domain is restored
- *   negative: the operation is refused
- */
+/* 1: a plan decides; 0: goes on without leases; negative: refused, because nothing can be leased. */
 int lifecycle_before_plan(const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err);
 
-/* After survey_read(): refuses the arrival of a domain that runs or starts on this host. Returns 0 or -EEXIST. */
+/* -EEXIST: the arriving domain runs or starts on this host; else 0. */
 int lifecycle_refuse_running(const struct lifecycle *lifecycle, const struct world *world, struct err *err);
 
 struct world lifecycle_world(const struct lifecycle *lifecycle, struct store *store, enum plan_mode mode);

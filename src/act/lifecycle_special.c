@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Special cases of the operations that lease.
+ * The end of a domain, and special cases of the operations that lease.
  *
  * If no lease can be written (libvirt does not run as root, or /run is read-only or full), a domain whose vGPUs all
  * exist starts without leases. A domain that runs here cannot arrive.
@@ -18,6 +18,12 @@
 #include "look/hostdev_filter.h"
 #include "look/kernel.h"
 #include "internal.h"
+#include "act/release.h"
+#include "model/event.h"
+#include "state/history.h"
+
+/* At a domain's end, all waits end END_MS before `release_wait` is over. The last look may take LAST_MS. */
+enum { END_MS = 400, LAST_MS = 200 };
 
 int unleased_pass(const struct lifecycle *lifecycle, const char *why, enum err_about about, struct err *err)
 {
@@ -148,4 +154,69 @@ void lifecycle_resumed(const struct lifecycle *lifecycle, const char *defined, s
 	log_warn(
 		"prepare: domain %s: starts without the vGPU that Nova's suspend detached: %s; fix this, then hard-reboot the instance",
 		own.request->name, err.text);
+}
+
+static void log_release(void *arg, const struct lease *lease, int r, const struct err *err)
+{
+	const struct event_about about = event_of(lease);
+
+	(void)arg;
+	if (r == 0)
+		event_log(EVENT_RELEASED, &about, "release: domain %s: released %s", lease->name, lease->vgpu.id);
+	else if (r < 0)
+		event_log(EVENT_DELAYED, &about, "release: domain %s: %s: not released yet: %s; run 'vgpu-lease gc'",
+			  lease->name, lease->vgpu.id, err->text);
+}
+
+/*
+ * Records a failure of each pGPU on which the failed start created a vGPU, so that later starts try the pGPU last.
+ * libvirt reports failed starts since 10.5. Reads the leases without a lock, because the record is only advice.
+ */
+static void note_failures(const struct store *store, const struct policy *policy, const char *domain, int64_t asked_ms)
+{
+	autoleases struct leases leases = { 0 };
+	struct err ignored;
+
+	if (lease_list(store, &leases, &ignored) < 0)
+		return;
+	for (EACH(const struct lease *, lease, leases.list, leases.n)) {
+		const struct event_about about = event_of(lease);
+
+		if (strcmp(lease->domain, domain) != 0 || lease->state != LEASE_ACTIVE ||
+		    lease->origin != LEASE_CREATED ||
+		    asked_ms - lease->since_ms > (int64_t)policy->start_grace_s * 1000)
+			continue;
+		failure_note(store, lease->vgpu.pgpu, lease->vgpu.type);
+		event_log(EVENT_FAILED, &about,
+			  "release: domain %s: its start failed with %s on %s, which is tried last for a while",
+			  lease->name, lease->vgpu.type, lease->vgpu.pgpu);
+	}
+}
+
+int lifecycle_release(const struct host *host, const struct config *config, const char *domain, const char *reason,
+		      struct err *err)
+{
+	autostore struct store store;
+	struct sweep sweep = { .store = &store, .policy = &config->policy, .told = log_release };
+	int64_t asked_ms = sys_now_ms();
+	int wait_ms = sweep.policy->release_wait_s * 1000;
+	int r = store_open(&store, host, false, err);
+	bool handled;
+
+	/* Without a store, no vGPU was ever leased. */
+	if (r < 0 || store.leases < 0)
+		return r;
+	if (strcmp(reason, "failed") == 0)
+		note_failures(&store, sweep.policy, domain, asked_ms);
+	/* Ignore an error here: a later pass or start notices that the domain has ended. */
+	r = release_mark(&store, domain, asked_ms, wait_ms, &sweep.leases, err);
+	/* The handler finishes and reports releases. Without a handler, report unfinished releases here. */
+	handled = store_locked(&store, STORE_HANDLER);
+	if (wait_ms)
+		release_sweep(&sweep, asked_ms + wait_ms - END_MS, handled ? 0 : LAST_MS);
+	else if (!handled)
+		for (size_t i = 0; i < sweep.leases.n; i++)
+			log_release(NULL, &sweep.leases.list[i], -EAGAIN, &(struct err){ .text = "release_wait is 0" });
+	lease_list_free(&sweep.leases);
+	return r;
 }

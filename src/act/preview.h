@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What an operation would do: its survey, its plan, the plan in words, and the XML for the domain. Writes nothing. */
+/* What an operation would do: its plan, the plan in words, and the XML for the domain. Writes nothing. */
 #pragma once
 
 #include <stdio.h>
@@ -18,9 +18,8 @@ struct preview {
 };
 
 /*
- * Plans the operation; plan.kind says whether it can be carried out. 0 without steps: the operation needs no plan.
- * Negative: the operation is refused before any plan, or the host cannot be read. err_denied(err->code): not known,
- * because only root may read what a refusal depends on. `lifecycle` must outlive the preview.
+ * Plans the operation. 0 without steps: it needs no plan. Negative: refused before any plan, or the host cannot be
+ * read; err_denied(err->code): only root may read what a refusal depends on. `lifecycle` must outlive the preview.
  */
 int preview_make(struct preview *preview, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err);
 
@@ -28,8 +27,8 @@ int preview_make(struct preview *preview, const struct lifecycle *lifecycle, enu
 int preview_plan(struct plan *plan, struct world *world, struct err *err);
 
 /*
- * Plans the operation, rewrites the XML, and checks whether the hook could write its state. Decides as the hook would,
- * but never waits. Negative: refused; the preview has the results of the steps before the error.
+ * Decides as the hook would, but never waits: plans, rewrites the XML, and checks whether the state could be written.
+ * Negative: refused; the preview has the results of the steps before the error.
  */
 int preview_decide(struct preview *preview, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err);
 
@@ -55,8 +54,5 @@ const char *plan_word(const struct step *step, enum plan_mode mode);
 bool plan_not_chosen(const struct plan *plan, const struct world *world, size_t req, const struct inv_pgpu *card,
 		     char why[PLAN_WHY_SIZE]);
 
-/*
- * Prints a line for each removal, each step and a PLAN_WAIT. With `verdicts`, also prints why each other pGPU was not
- * chosen.
- */
+/* A line for each removal, each step and a PLAN_WAIT; with `verdicts`, also why each other pGPU was not chosen. */
 void plan_print(FILE *to, const struct plan *plan, const struct world *world, bool verdicts);

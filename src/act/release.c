@@ -3,25 +3,99 @@
 #include "act/release.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/mem.h"
 #include "sys/sys.h"
 #include "sys/timed_child.h"
 #include "look/vfio_users.h"
 #include "look/mdevctl_files.h"
 #include "internal.h"
+#include "model/event.h"
 #include "state/history.h"
 
-enum { CLOSE_STEP_MS = 50, REMOVE_SLACK_MS = 200 };
+enum { CLOSE_STEP_MS = 50, REMOVE_SLACK_MS = 200, TURN_MS = 200, PAUSE_MS = 50 };
 
 int64_t release_by(const struct policy *policy)
 {
 	return sys_now_ms() + policy_release_ms(policy);
 }
 
-/* Takes the store's lock and reads the lease. Returns 1 with the lock held, and other results without the lock. */
+bool release_removes(const struct store *store, const struct lease *lease)
+{
+	struct owner_facts facts = { .framework = lease->vgpu.framework, .created = lease->origin == LEASE_CREATED };
+
+	if (!facts.created || lease->state == LEASE_RESERVED)
+		return false;
+	/* mdevctl may have defined an active device. Ignore the definition of a half-created device. */
+	if (lease->state == LEASE_ACTIVE)
+		facts.defined = mdevctl_defines_on(store->host, lease->vgpu.id, lease->vgpu.parent);
+	return owner_origin(owner_of(&facts)) == LEASE_CREATED;
+}
+
+void release_mark_lease(const struct store *store, struct lease *lease)
+{
+	lease->origin = release_removes(store, lease) ? LEASE_CREATED : LEASE_ADOPTED;
+	lease->state = LEASE_RELEASING;
+}
+
+static int give_up(const struct store *store, struct lease *lease, struct err *err)
+{
+	/* A reservation has created no device, so no device must be removed. */
+	if (lease->state == LEASE_RESERVED)
+		return lease_drop(store, lease->vgpu.id, err);
+	release_mark_lease(store, lease);
+	return lease_put(store, lease, err);
+}
+
+/* Returns 1, or 0 if the lease was a reservation, which is dropped. */
+static int mark_releasing(struct store *store, struct lease *lease, int64_t asked_ms, struct err *err)
+{
+	const struct event_about about = event_of(lease);
+	bool reserved = lease->state == LEASE_RESERVED;
+
+	/* A write would restart the wait for the driver's clean-up, or end a delay that began after `asked_ms`. */
+	if (lease->state == LEASE_RELEASING && (!lease->deadline_ms || lease->since_ms > asked_ms))
+		return 1;
+	lease->deadline_ms = 0;
+	if (give_up(store, lease, err) < 0)
+		return -err->code;
+	if (reserved)
+		event_log(EVENT_RELEASED, &about, "release: domain %s: dropped the reservation of %s", lease->name,
+			  lease->vgpu.id);
+	return !reserved;
+}
+
+int release_mark(struct store *store, const char *domain, int64_t asked_ms, int wait_ms, struct leases *marked,
+		 struct err *err)
+{
+	autoleases struct leases leases = { 0 };
+	int r = store_lock(store, wait_ms, err);
+
+	*marked = (struct leases){ 0 };
+	if (r < 0)
+		return r;
+	r = lease_list(store, &leases, err);
+	for (EACH(struct lease *, lease, leases.list, leases.n)) {
+		int n;
+
+		if (strcmp(lease->domain, domain) != 0 ||
+		    (lease->since_ms > asked_ms && lease->state != LEASE_RELEASING))
+			continue;
+		n = mark_releasing(store, lease, asked_ms, err);
+		if (n == 1)
+			*(struct lease *)mem_add(&marked->list, &marked->n, sizeof(*lease)) = *lease;
+		else if (n < 0)
+			r = n;
+	}
+	store_unlock(store);
+	return r;
+}
+
+/* 1: read, and the store's lock held; other: without the lock. */
 static int lock_lease(struct store *store, const char *id, int wait_ms, struct lease *now, struct err *err)
 {
 	int r = store_lock(store, wait_ms, err);
@@ -45,10 +119,7 @@ int release_kept(const struct lease *lease, struct err *err)
 		       left / 1000 + 1);
 }
 
-/*
- * lock_lease() for a lease that is `releasing`. 0: the lease does not exist; RELEASE_TAKEN: it is not `releasing`;
- * -EAGAIN: the store's lock is held too long, or the vGPU is kept for its domain, which is arriving.
- */
+/* lock_lease() for a `releasing` lease. 0: no lease; other as release_finish(). */
 static int lock_releasing(struct store *store, const char *id, int wait_ms, struct lease *now, struct err *err)
 {
 	int r = lock_lease(store, id, wait_ms, now, err);
@@ -64,10 +135,7 @@ static int lock_releasing(struct store *store, const char *id, int wait_ms, stru
 	return r;
 }
 
-/*
- * Drops the lease. Returns as lock_releasing(), or -EAGAIN if the domain has started and ended meanwhile, and the
- * device that it created has not been `removed`.
- */
+/* -EAGAIN: the domain has started and ended meanwhile, and what it created has not been `removed`. */
 static int drop_if_releasing(struct store *store, const char *id, int wait_ms, bool removed, struct err *err)
 {
 	struct lease now;
@@ -119,15 +187,6 @@ static void removal_end(struct removal *removal)
 
 #define autoremoval __attribute__((cleanup(removal_end)))
 
-/* Takes the work lock, under the store's lock. -EAGAIN: another process holds it. */
-static int removal_begin(struct removal *removal, struct err *err)
-{
-	removal->lock = store_lock_vgpu(removal->store, removal->vgpu->id, err);
-	if (removal->lock == -EBUSY)
-		return err_recode(err, EAGAIN);
-	return removal->lock < 0 ? removal->lock : 0;
-}
-
 static int remove_device(void *arg, struct err *err)
 {
 	const struct removal *removal = arg;
@@ -135,7 +194,7 @@ static int remove_device(void *arg, struct err *err)
 	return kernel_remove(removal->store->host, removal->vgpu, removal->wait_ms, err);
 }
 
-/* Needs a closed device. -ETIMEDOUT: the removal hangs, and its child keeps the work lock. */
+/* -ETIMEDOUT: the removal hangs, and its child keeps the work lock. */
 static int removal_write(struct removal *removal, int wait_ms, struct err *err)
 {
 	const struct host *host = removal->store->host;
@@ -150,7 +209,7 @@ static int removal_write(struct removal *removal, int wait_ms, struct err *err)
 	return r == -EINTR && kernel_exists(host, removal->vgpu) == 0 ? 0 : r;
 }
 
-/* Takes the work lock for removing a device, without the store's lock. Returns as lock_releasing(). */
+/* Takes the work lock of a `releasing` lease. 1: taken; other as lock_releasing(). */
 static int begin_removal(struct removal *removal, struct store *store, int64_t deadline_ms, struct err *err)
 {
 	const char *id = removal->vgpu->id;
@@ -163,10 +222,9 @@ static int begin_removal(struct removal *removal, struct store *store, int64_t d
 	r = lock_releasing(store, id, sys_left_ms(deadline_ms), &now, err);
 	if (r != 1)
 		return r;
-	if (removal_begin(removal, err) < 0)
-		r = -err->code;
+	removal->lock = store_lock_vgpu(store, id, err);
 	store_unlock(store);
-	return r;
+	return removal->lock < 0 ? removal->lock : 1;
 }
 
 int release_wait_closed(const struct host *host, const char *id, int64_t deadline_ms, int64_t look_by_ms,
@@ -195,7 +253,7 @@ bool release_is_drivers(const struct host *host, const struct policy *policy, co
 	       kernel_driver_removes(host, &lease->vgpu);
 }
 
-/* Lets the driver remove the device. Holds no lock. Returns as release_wait_closed(); -EAGAIN also at the deadline. */
+/* Gives the driver its time to remove the device. As release_wait_closed(); -EAGAIN also at the deadline. */
 static int let_driver_remove(const struct host *host, const struct policy *policy, const struct lease *lease,
 			     int64_t deadline_ms, int64_t look_by_ms, struct err *err)
 {
@@ -215,7 +273,7 @@ static int let_driver_remove(const struct host *host, const struct policy *polic
 	return r;
 }
 
-/* Tries once to finish a release. Returns the results of release_finish(). */
+/* Tries once. Returns as release_finish(). */
 static int try_finish(struct store *store, const struct lease *lease, int64_t deadline_ms, int64_t look_by_ms,
 		      struct err *err)
 {
@@ -254,7 +312,7 @@ int release_finish(struct store *store, const struct policy *policy, const char 
 	return r;
 }
 
-/* Removes a vGPU without a lease that no process has open. A lone definition stays if its device now exists. */
+/* Removes a closed orphan. A lone definition stays if its device now exists. */
 static int remove_orphan(struct removal *removal, enum release_part part, int wait_ms, struct err *err)
 {
 	const struct vgpu_ref *vgpu = removal->vgpu;
@@ -287,33 +345,24 @@ static int remove_orphan(struct removal *removal, enum release_part part, int wa
 	return 0;
 }
 
-static int begin_orphan(struct removal *removal, struct store *store, int wait_ms, struct err *err)
-{
-	struct lease lease;
-	int r = store_lock(store, wait_ms, err);
-
-	if (r < 0)
-		return r;
-	r = lease_get(store, removal->vgpu->id, &lease, err);
-	/* A reservation of another type is not of this device, which must go first. */
-	if (r == 1 && (lease.state != LEASE_RESERVED || strcmp(lease.vgpu.type, removal->vgpu->type) == 0))
-		r = err_set(err, EBUSY, "vGPU %s: domain %s leased it a moment ago", removal->vgpu->id, lease.name);
-	else if (r >= 0)
-		r = removal_begin(removal, err);
-	store_unlock(store);
-	return r;
-}
-
 int release_orphan(struct store *store, const struct policy *policy, const struct vgpu_ref *vgpu,
 		   enum release_part part, int64_t deadline_ms, struct err *err)
 {
 	autoremoval struct removal removal = { .store = store, .vgpu = vgpu, .lock = -1 };
-	int wait_ms;
+	struct lease lease;
+	int wait_ms, r = store_lock(store, sys_left_ms(deadline_ms), err);
 
-	if (begin_orphan(&removal, store, sys_left_ms(deadline_ms), err) < 0)
-		return -err->code;
+	if (r < 0)
+		return r;
+	r = lease_get(store, vgpu->id, &lease, err);
+	/* A reservation of another type is not of this device, which must go first. */
+	if (r == 1 && (lease.state != LEASE_RESERVED || strcmp(lease.vgpu.type, vgpu->type) == 0))
+		r = err_set(err, EBUSY, "vGPU %s: domain %s leased it a moment ago", vgpu->id, lease.name);
+	if (r >= 0)
+		r = removal.lock = store_lock_vgpu(store, vgpu->id, err);
+	store_unlock(store);
 	wait_ms = sys_left_ms(sooner(sys_now_ms() + (int64_t)policy->release_timeout_s * 1000, deadline_ms));
-	if (is_closed(store->host, vgpu->id, sys_now_ms() + wait_ms, err) < 0)
+	if (r < 0 || is_closed(store->host, vgpu->id, sys_now_ms() + wait_ms, err) < 0)
 		return -err->code;
 	return remove_orphan(&removal, part, wait_ms, err);
 }
@@ -327,7 +376,7 @@ int release_claim(struct store *store, const struct lease *lease, int64_t deadli
 	if (r != 1)
 		return r;
 	if (same && lease->state != LEASE_RELEASING)
-		r = release_give_up(store, &now, err);
+		r = give_up(store, &now, err);
 	store_unlock(store);
 	return r < 0 ? r : same;
 }
@@ -346,4 +395,52 @@ int release_now(struct store *store, const struct policy *policy, const struct l
 		return r;
 	r = release_finish(store, policy, lease->vgpu.id, deadline_ms, deadline_ms, err);
 	return r < 0 ? r : r != RELEASE_TAKEN;
+}
+
+static bool waits(int r)
+{
+	return r == -EBUSY || r == -EAGAIN;
+}
+
+static int take_turn(const struct sweep *sweep, size_t i, int64_t deadline_ms, int64_t look_by_ms, bool last)
+{
+	const struct lease *lease = &sweep->leases.list[i];
+	struct err err = { 0 };
+	int r = release_finish(sweep->store, sweep->policy, lease->vgpu.id, deadline_ms, look_by_ms, &err);
+
+	if (r >= 0 || last)
+		sweep->told(sweep->arg, lease, r, &err);
+	return r;
+}
+
+/* Tries each waiting release once. Returns the number of releases that still wait; 0 also at the deadline. */
+static size_t take_turns(const struct sweep *sweep, int *results, int64_t deadline_ms)
+{
+	size_t n = sweep->leases.n, waiting = 0;
+	int64_t now;
+
+	for (size_t i = 0; i < n && (now = sys_now_ms()) < deadline_ms; i++) {
+		int64_t by = n > 1 && now + TURN_MS < deadline_ms ? now + TURN_MS : deadline_ms;
+
+		if (waits(results[i]))
+			results[i] = take_turn(sweep, i, by, deadline_ms, false);
+		waiting += waits(results[i]);
+	}
+	return waiting;
+}
+
+void release_sweep(const struct sweep *sweep, int64_t deadline_ms, int last_look_ms)
+{
+	int *results = mem_new(sweep->leases.n + 1, sizeof(*results));
+	int64_t now;
+
+	for (size_t i = 0; i < sweep->leases.n; i++)
+		results[i] = -EAGAIN;
+	while (take_turns(sweep, results, deadline_ms) > 0)
+		sys_sleep_ms(PAUSE_MS);
+	now = sys_now_ms();
+	for (size_t i = 0; last_look_ms && i < sweep->leases.n; i++)
+		if (results[i] < 0)
+			take_turn(sweep, i, now, now + last_look_ms, true);
+	free(results);
 }

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Releases vGPUs: removes devices that we created, keeps those that existed before, and drops the lease last.
- *
- * The steps of a release:
+ * Releases vGPUs:
  *   1. mark the lease `releasing`
  *   2. wait until no process has the device open, and give NVIDIA's driver time to remove the device
  *   3. under the vGPU's work lock, check again that the lease is `releasing` and the device closed
- *   4. remove the device
+ *   4. remove the device if we created it
  *   5. drop the lease
  * After a crash, any process can continue from the lease. A domain that starts again can take over its lease.
  */
@@ -18,28 +16,24 @@
 #include "look/kernel.h"
 #include "state/store.h"
 
-/*
- * Does the release of this lease remove the device? False for a reservation, for a device that another manager owns
- * (mdevctl or Nova), and for a device older than the lease.
- */
+/* Does the release of this lease remove the device? False if it is older than the lease, or mdevctl's or Nova's. */
 bool release_removes(const struct store *store, const struct lease *lease);
 
 /*
- * Marks `releasing` all leases that a domain had at `asked_ms` (CLOCK_MONOTONIC), and drops its reservations. Skips
- * younger leases, which belong to a later start. Waits at most `wait_ms` for the store's lock. *marked: the leases to
- * release, even after an error with another lease; the caller frees the list.
+ * Marks `releasing` all leases that a domain had at `asked_ms` (CLOCK_MONOTONIC), and drops its reservations. Younger
+ * leases belong to a later start. *marked: the leases to release, even after an error with another one; to be freed.
  */
 int release_mark(struct store *store, const char *domain, int64_t asked_ms, int wait_ms, struct leases *marked,
 		 struct err *err);
 
 /*
  * Finishes the release of a `releasing` lease by `deadline_ms` (CLOCK_MONOTONIC). The search of all processes may last
- * until `look_by_ms`. Drops the lease only if the result is 0:
+ * until `look_by_ms`. Returns:
  *   0: released, by this or another process
  *   RELEASE_TAKEN: the domain has taken over the lease
  *   -EBUSY: a process has the device open, or the driver keeps the device
- *   -EAGAIN: a lock or the driver took too long, the lease is kept for its arriving domain or has changed, or unknown
- *   whether the device is open
+ *   -EAGAIN: a lock or the driver took too long, the lease is kept for its arriving domain or has changed, or it is
+ *   unknown whether the device is open
  *   other: an error of the driver or the state
  */
 enum { RELEASE_TAKEN = 2 };
@@ -56,8 +50,8 @@ struct sweep {
 };
 
 /*
- * Finishes the releases by `deadline_ms`, in turns, so that a slow release delays no other. Then tries all unfinished
- * releases once more within `last_look_ms`; 0: no second try.
+ * Finishes the releases by `deadline_ms`, in turns, so that a slow one delays no other. Then tries the unfinished ones
+ * once more within `last_look_ms`; 0: not.
  */
 void release_sweep(const struct sweep *sweep, int64_t deadline_ms, int last_look_ms);
 
@@ -67,21 +61,14 @@ enum release_part {
 	RELEASE_LONE_DEFINITION, /* the parent's definition without a device; -EAGAIN: the device may exist */
 };
 
-/*
- * Removes a part of an orphan by `deadline_ms`, under the vGPU's work lock. Returns:
- *   0: removed
- *   -EBUSY: the vGPU is leased or open, or the driver keeps it
- *   -EAGAIN: another process works on the vGPU, or unknown whether it is open
- *   -ETIMEDOUT: the store's lock is held, or the removal hangs
- *   other: an error of the driver, mdevctl's files or the state
- */
+/* Removes a part of an orphan by `deadline_ms`. -EBUSY: the vGPU is leased or open, or the driver keeps it. */
 int release_orphan(struct store *store, const struct policy *policy, const struct vgpu_ref *vgpu,
 		   enum release_part part, int64_t deadline_ms, struct err *err);
 
-/* -EAGAIN: this `releasing` lease is kept for its domain, which is arriving, and is not released yet; else 0. */
+/* -EAGAIN: this `releasing` lease is kept for its domain, which is arriving; else 0. */
 int release_kept(const struct lease *lease, struct err *err);
 
-/* Returns the deadline of a release that begins now: release_timeout plus driver_cleanup. */
+/* The deadline of a release that begins now. */
 int64_t release_by(const struct policy *policy);
 
 /* Is a `releasing` lease left to NVIDIA's driver, which gets driver_cleanup to remove the device? */
@@ -99,15 +86,11 @@ int release_wait_closed(const struct host *host, const char *id, int64_t deadlin
 /*
  * Takes one lease from its domain and releases it by `deadline_ms`. Returns:
  *   1: released
- *   0: the lease has changed or is gone, and is not released
- *   -ETIMEDOUT: the store's lock is held
- *   other negative: as release_finish(); the lease can already be `releasing`
+ *   0: the lease has changed or is gone
+ *   negative: as release_finish(); the lease can already be `releasing`
  */
 int release_now(struct store *store, const struct policy *policy, const struct lease *lease, int64_t deadline_ms,
 		struct err *err);
 
-/*
- * Marks a lease `releasing`, or drops a reservation, under the store's lock. Returns 1: done; 0: the lease has changed
- * or is gone; -ETIMEDOUT: the lock is held at `deadline_ms`; other: an error of the state.
- */
+/* Marks a lease `releasing`, or drops a reservation. 1: done; 0: the lease has changed or is gone. */
 int release_claim(struct store *store, const struct lease *lease, int64_t deadline_ms, struct err *err);

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * A domain's XML with other vGPUs.
- *
- * rewrite_plan() inserts the vGPUs of a plan. rewrite_definition() replaces the placeholders and unavailable VFs of a
- * definition, in hostdevs and metadata, and adds migration facts.
- */
+/* A domain's XML with other vGPUs: those of a plan, or a definition's placeholders and unavailable VFs replaced. */
 #pragma once
 
 #include <stdbool.h>
@@ -21,8 +16,8 @@ struct rewritten {
 };
 
 /*
- * Inserts the IDs of a plan's steps into the XML, or copies the XML if no ID changes. A changed ID of an arriving
- * domain also gets the migration facts of this host and, with another framework, another hostdev type.
+ * Inserts the IDs of a plan's steps into the XML. A changed ID of an arriving domain also gets the migration facts of
+ * this host and, with another framework, another hostdev type.
  */
 int rewrite_plan(struct rewritten *out, const struct domxml *doc, const struct world *world, const struct plan *plan,
 		 struct err *err);
@@ -43,9 +38,8 @@ struct rewrite {
 };
 
 /*
- * Fills in the results. Without a valid `config` (NULL: none), the definition keeps its VFs and migration facts. If the
- * host cannot be read, it keeps its migration facts, and a VF in the metadata is an error. -ENOSPC: the VFs cannot be
- * planned.
+ * Without a valid `config` (NULL: none), the definition keeps its VFs and migration facts. If the host cannot be read,
+ * it keeps its migration facts, and a VF in the metadata is an error. -ENOSPC: the VFs cannot be planned.
  */
 int rewrite_definition(struct rewrite *rewrite, const struct config *config, struct err *err);
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Capacity: can this pGPU have one more vGPU of a type now, and on which parent? The count is per pGPU, not per VF.
- *
- * The kernel's count of available instances includes existing devices. Leases without a device are subtracted from it.
+ * Can this pGPU have one more vGPU of a type now, and on which parent? Leases without a device are subtracted from what
+ * the kernel offers.
  *
  * Facts (NVIDIA): All vGPUs of a pGPU have one framebuffer size, except in mixed-size mode. In mixed-size mode, a card
  * in use offers types of other sizes, as far as its remaining framebuffer allows. On SR-IOV cards available_instances
@@ -34,7 +33,7 @@ struct capacity_query {
 	const char *id; /* skip the lease of this ID, except if this plan has promised it; NULL: count all leases */
 };
 
-/* Measures the capacity of a card for a type. A card or type outside the pool, and a failed candidate, have none. */
+/* A card or type outside the pool, and a failed candidate, have none. */
 void capacity_on(struct capacity *space, const struct capacity_query *query, const struct inv_pgpu *card,
 		 const char *type);
 
@@ -44,7 +43,7 @@ bool capacity_parent_suits(const struct inv_parent *parent, const struct vgpu_re
 /* The failed attempt that excludes the pGPU for the type, preferably a creation; NULL: none. */
 const struct failed_attempt *capacity_failed_attempt(const struct world *world, const char *pgpu, const char *type);
 
-/* Is the parent free? On a card of the pool, the parent must also be configured for the type (NULL: any type). */
+/* On a card of the pool, the parent must also be configured for the type (NULL: any type). */
 bool capacity_parent_is_free(const struct capacity_query *query, const struct inv_parent *parent, const char *type);
 
 /* The counts of one type on one pGPU, in the pool or not. */
@@ -60,10 +59,7 @@ struct capacity_count {
 bool capacity_count(struct capacity_count *count, const struct world *world, const struct inv_pgpu *card,
 		    const struct inv_offer *offer);
 
-/*
- * A pGPU's framebuffer, and the part that devices and leases use, in MiB. `whole` is UNKNOWN in MIG mode, or if the
- * driver lists no type. `used` is then UNKNOWN if it would be 0.
- */
+/* In MiB. `whole` is UNKNOWN in MIG mode, or if the driver lists no type; `used` then, if it would be 0. */
 struct capacity_framebuffer {
 	int whole, used;
 };

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Decides whether a lease, a device without a lease, or an mdevctl definition without a device may be released or
- * removed. If a fact is not known, the lease, device or definition stays.
+ * Decides whether a lease, a device without a lease, or an mdevctl definition without a device may go. If a fact is not
+ * known, it stays.
  *
- * A lease may be released if its domain does not have the vGPU, no process has the vGPU open, and no process works on
- * the lease.
+ * A lease may go if its domain does not have the vGPU, no process has it open, and no process works on the lease.
  *
- * A device without a lease may be removed as an orphan if:
+ * A device without a lease is an orphan, and may go, if:
  *   it was made for a guest (history.h), and its type is known
  *   no domain's XML names it, and no process has it open
  *   mdevctl does not start it at boot, or Nova owns it (Nova defines all its mdevs to start at boot)
@@ -30,7 +29,7 @@ struct fate {
 	int64_t again_ms;      /* when to judge a lease that stays again; 0: after an event */
 };
 
-/* A value of due_ms: the device was not made for a guest, so only a pass with `unused` removes it. */
+/* A value of due_ms: only a pass with `unused` removes the device. */
 enum { FATE_KEPT = -1 };
 
 /* Times are CLOCK_MONOTONIC in ms. A text is NULL if it does not apply. */
@@ -38,7 +37,7 @@ struct lease_facts {
 	const struct lease *lease;
 	const struct policy *policy;
 	int64_t now_ms;
-	int64_t looked_ms; /* a time before the facts were read; a creating or active lease written later stays */
+	int64_t looked_ms; /* before the facts were read; a creating or active lease written later stays */
 	enum presence exists;
 	const char *unseen; /* why `exists` is PRESENCE_UNKNOWN */
 	const char *open;   /* which process has the device open, or why that is not known */
@@ -46,7 +45,7 @@ struct lease_facts {
 	bool has;           /* the domain runs with the device, or may have it */
 	bool had;           /* under this lease, an earlier look found the domain with the device */
 	const char *unread; /* why it is not known whether the domain runs; NULL: it is known */
-	bool at_work;       /* whether a process creates, takes over or removes the device */
+	bool at_work;       /* a process creates, takes over or removes the device */
 };
 
 void fate_of_lease(struct fate *fate, const struct lease_facts *facts);
@@ -57,9 +56,9 @@ struct orphan_facts {
 	int64_t now_ms;
 	bool alone;
 	bool typed;        /* the type is known */
-	const char *named; /* which domain names the device, or why that is not known */
-	const char *open;  /* which process has the device open, or why that is not known */
-	const char *kept;  /* how mdevctl keeps the device, or why that is not known */
+	const char *named; /* which domain names the device, or why that is not known; likewise `open` and `kept` */
+	const char *open;
+	const char *kept; /* by mdevctl */
 	bool defined;
 	bool nova; /* Nova counts the device as its own */
 	bool for_guest;
@@ -75,14 +74,14 @@ struct attached_facts {
 	const struct lease *lease; /* NULL: none */
 	const char *domain;        /* the domain's UUID */
 	int64_t now_ms, grace_ms;  /* a lease younger than grace_ms is not changed */
-	int64_t looked_ms;         /* a time before libvirt's status files were read */
+	int64_t looked_ms;         /* before libvirt's status files were read */
 	bool settled;              /* no start, migration or stop is in progress */
 	bool exists;               /* the kernel has the device, and it has a type */
 	int open;                  /* 1: open; 0: closed; negative: not known */
-	bool at_work;              /* whether a process works on the lease */
+	bool at_work;
 };
 
-/* Leaves the lease as it is, leases the vGPU to the domain that has it, or reports a conflict to the operator. */
+/* ATTACHED_LEASE: lease it to the domain that has it; ATTACHED_REPORT: tell the operator of the conflict. */
 enum attached { ATTACHED_LEAVE, ATTACHED_LEASE, ATTACHED_REPORT };
 
 enum attached fate_of_attached(const struct attached_facts *facts, char why[REASON_SIZE]);

@@ -15,17 +15,14 @@ struct planner {
 
 	/* index of the current request */
 	size_t req;
-	struct resolved_request narrowed;  /* a copy with the types that the pool and the source host allow */
-	struct resolved_request *resolved; /* points to `narrowed` */
+	struct resolved_request narrowed; /* a copy with the types that the pool and the source host allow */
+	struct resolved_request *resolved;
 	struct step *step;
 	int over_quota;                /* number of leases to remove for the quota */
 	const struct inv_parent *only; /* the only permitted VF; NULL: any VF */
 };
 
-/*
- * The numbers of a card's VFs for a type. Outside the pool, all VFs count. Plain VFs of one IOMMU group count once,
- * because one guest gets the whole group.
- */
+/* A card's VFs for a type. VFs of one IOMMU group count once, because one guest gets the whole group. */
 struct capacity_vfs {
 	int all, free;
 	int suited;                    /* free VFs that suit the hostdev */
@@ -54,12 +51,7 @@ static inline const char *plan_named(const struct vgpu_request *req)
 	return req->any ? "" : req->id;
 }
 
-/*
- * Chooses a parent for a new device `id`. Returns:
- *   PLAN_STEPS: the step is set
- *   PLAN_REMOVE: the step is set, but needs the removals first
- *   PLAN_WAIT, PLAN_REFUSE: no step; the verdicts have the reasons
- */
+/* Chooses a parent for a new device `id`, and sets the step; PLAN_WAIT, PLAN_REFUSE: no step, see the verdicts. */
 enum plan_kind plan_choose(struct planner *p, const char *id);
 
 /* Ends the plan with PLAN_REMOVE of this vGPU, after which the step is possible. */
@@ -68,57 +60,48 @@ void plan_remove_first(struct planner *p, const char *id);
 /* True if the card serves one of the request's types, or if the request has no type. */
 bool plan_is_served(const struct planner *p, const struct inv_pgpu *card);
 
-/* Is the vGPU reclaimable? False if this plan has promised it, or if the starting domain names it. */
+/* Is the vGPU reclaimable, not promised by this plan, and not named by the starting domain? */
 bool plan_may_remove(const struct world *world, const char *id);
 
-/* plan_arrive.c: plans the reservation for an arriving domain. */
+/* plan_arrive.c */
 bool plan_arrival(struct planner *p);
 
-/* Plans a VF for a definition or an attach: the named VF or, if a start would refuse the named VF, another VF. */
+/* Plans a VF for a definition or an attach: the named VF or, if a start would refuse that, another. */
 bool plan_assignment(struct planner *p);
 
-/* The type's name on the source; "": not known, or the source has another driver version. */
+/* The type's name on the source; "": not known, or of another driver version. */
 const char *plan_source_name(const struct planner *p);
 
 /* Drops types whose name here differs from the name on the source. Keeps all if all differ. */
 void plan_source_narrow(const struct planner *p);
 
-/* plan_quota.c: is vGPU `id` within the quota, if necessary after removals? plan_quota_removes() plans these. */
+/* plan_quota.c: is vGPU `id` within the quota, if necessary after the removals of plan_quota_removes()? */
 bool plan_quota(struct planner *p, const char *id);
 void plan_quota_removes(struct planner *p);
 
-/* plan_vf.c: plans a PCI hostdev for a start. plan_vf_request() adds the named VF and its only type to the request. */
+/* plan_vf.c. plan_vf_request() adds the named VF and its only type to the request. */
 bool plan_vf_prepare(struct planner *p);
 void plan_vf_request(const struct planner *p);
 
-/* Can the hostdev use this VF, with the VF's driver and this libvirt? */
+/* Can the hostdev use this VF, or does it refuse? */
 bool plan_vf_suits(struct planner *p, const struct inv_parent *vf);
 
 /* Do the parent's kind and driver suit the hostdev? True for NULL, a parent that was not read. */
 bool plan_parent_suits(const struct planner *p, const struct inv_parent *parent);
 
-/* plan.c: plans a new vGPU, if necessary after removals. */
+/* plan.c */
 bool plan_creation(struct planner *p, const char *id);
-
-/* Plans a start with an existing device: keep, adopt, or refuse. */
 bool plan_existing(struct planner *p, const struct inv_device *device, const struct lease *own);
 
-/* Sets the step. Takes its NUMA node, framebuffer and section from the inventory and the pool. */
 void plan_step(const struct planner *p, enum step_kind kind, const struct vgpu_ref *vgpu, const char *why);
 
-/*
- * Ends the plan, because the kernel is creating or removing the device: with PLAN_WAIT, or with a refusal if the driver
- * hangs. `lease` is the device's lease (NULL: none). Returns false.
- */
+/* Waits until the kernel has created or removed the device, or refuses if its `lease` hangs (NULL: none). */
 bool plan_wait_for_kernel(struct planner *p, const char *parent, const struct lease *lease);
 
-/*
- * Plans the removal of the vGPU, if the lease's domain no longer needs it; the step is what is expected to follow.
- * False: it does, or a removal failed.
- */
+/* Plans the removal of the vGPU, and the expected step. False: the lease's domain needs it, or a removal failed. */
 bool plan_finish_release(struct planner *p, const struct lease *lease);
 
-/* If the request has no type, or a remembered one, sets the only type of this VF (NULL: the pool) for the hostdev. */
+/* Gives a request without type, or with a remembered one, the only type of this VF (NULL: of the pool). */
 void plan_only_type(const struct planner *p, const struct inv_parent *vf);
 
 /* Does this ID mean the requested type on this card? An ID can mean another type on another card. */
@@ -128,19 +111,18 @@ bool plan_device_fits(const struct planner *p, const struct inv_device *device);
 
 /* The fix for an instance of Nova: only Nova can write its metadata. */
 #define PLAN_NOVA_ANOTHER "shelve and unshelve the instance, for which Nova then takes another mdev"
-/* What to do if a device's type differs from the type in the metadata. */
+/* The fix if a device's type differs from that in the metadata. */
 const char *plan_change_type(const struct planner *p);
 
-/* Ends the plan with a refusal. Returns false. */
 bool plan_refuse(struct planner *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Refuses with `what`, why the configuration is not valid, and the fix. Returns false. */
 bool plan_refuse_unconfigured(struct planner *p, const char *what);
 
-/* Refuses. For a PCI hostdev, also lists the free VFs. */
+/* For a PCI hostdev, also lists the free VFs. */
 bool plan_refuse_device(struct planner *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Marks the refusal as `in_use`. Returns false. */
+/* Marks the refusal as `in_use`. */
 bool plan_in_use(struct planner *p);
 
 /* The VF of the pool that the hostdev names; NULL: none, or the address is the migration source's. */
@@ -152,11 +134,7 @@ void plan_text_request(const struct resolved_request *resolved, char *buf, size_
 /* Writes how to make a GPU instance for a MIG-backed type. `mig`: is MIG mode on? 1, 0 or UNKNOWN. */
 void plan_text_instance_fix(const struct inv_pgpu *card, const struct inv_type *type, int mig, char fix[REASON_SIZE]);
 
-/* Writes the refusal text: why no pGPU has capacity, and what to do. */
 void plan_text_no_capacity(const struct planner *p);
 
-/*
- * Writes the free VFs that suit the request, as "; free: 0000:41:00.5, 0000:41:00.6 and 12 more", or "". False: the
- * pool has VFs for the request, but none is free.
- */
+/* Writes "; free: 0000:41:00.5, 0000:41:00.6 and 12 more", or "". False: of the VFs for the request none is free. */
 bool plan_text_free_vfs(const struct planner *p, char *buf, size_t size);

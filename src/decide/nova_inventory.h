@@ -34,7 +34,7 @@ struct nova_inventory {
 	size_t n;
 };
 
-/* Counts each parent whose pGPU provides its type. On a silent pGPU, counts only existing and defined mdevs. */
+/* On a silent pGPU, counts only existing and defined mdevs. */
 void nova_inventory_make(struct nova_inventory *nova, const struct inventory *inv, const struct definition *definitions,
 			 size_t ndefinitions);
 void nova_inventory_free(struct nova_inventory *nova);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Decides which vGPU a domain gets and on which parent, or why it gets none. Each rule is a row in
- * tests/unit/decide/plan_rows.h. If a step fails in the kernel, the next plan has a struct failed_attempt.
+ * tests/unit/decide/plan_rows.h.
  */
 #pragma once
 
@@ -65,6 +65,6 @@ struct plan {
 void plan_make(struct plan *plan, const struct world *world);
 void plan_free(struct plan *plan);
 
-/* Is every vGPU of this card unsuitable for the hostdev? Sets `why` to the reason, or to "". */
+/* Is every vGPU of this card unsuitable for the hostdev, and why? */
 bool plan_other_kind(const struct world *world, const struct inv_pgpu *card, const struct vgpu_request *req,
 		     char why[REASON_SIZE]);

@@ -372,7 +372,7 @@ int store_lock_hung(const struct store *store, const char *pgpu, int64_t longest
 static int at_work(struct err *err)
 {
 	return err_set(
-		err, EBUSY,
+		err, EAGAIN,
 		"another process is creating or removing it; see dmesg, and try again once that has ended (troubleshooting: still-being-created-or-removed)");
 }
 

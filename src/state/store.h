@@ -124,7 +124,7 @@ int store_lock_hung(const struct store *store, const char *pgpu, int64_t longest
 /*
  * Takes the work lock of a vGPU and returns its descriptor. A process that creates, takes over or removes the vGPU
  * acquires the lock before the lease shows it, and holds it until the lease records the outcome; a child that writes to
- * the driver keeps a copy. Needs the store's lock, but no space in /run. -EBUSY: another process holds the lock.
+ * the driver keeps a copy. Needs the store's lock, but no space in /run. -EAGAIN: another process holds the lock.
  * Closing all copies of the descriptor, or store_unlock_vgpu() on one of them, ends the lock.
  */
 int store_lock_vgpu(const struct store *store, const char *id, struct err *err);
@@ -133,7 +133,7 @@ void store_unlock_vgpu(const char *id, int lock);
 /* Is the work lock of this vGPU held? Creates and writes nothing. */
 bool store_locked_vgpu(const struct store *store, const char *id);
 
-/* -EBUSY, with the error of store_lock_vgpu(), if the work lock of this vGPU is held; else 0. */
+/* -EAGAIN, with the error of store_lock_vgpu(), if the work lock of this vGPU is held; else 0. */
 int store_check_vgpu(const struct store *store, const char *id, struct err *err);
 
 /*

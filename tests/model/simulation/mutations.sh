@@ -15,9 +15,9 @@ trap 'rm -rf "$work"' EXIT
 # NAME | FILE | SED: what is broken, and how.
 mutations() {
 	cat <<'END'
-no store lock where a release marks|src/act/release_sweep.c|/^int release_mark/,/^}/s/int r = store_lock(store, wait_ms, err);/int r = 0; (void)wait_ms;/
+no store lock where a release marks|src/act/release.c|/^int release_mark/,/^}/s/int r = store_lock(store, wait_ms, err);/int r = 0; (void)wait_ms;/
 a lease is written after its device is made|src/act/apply.c|/^static int lease_step/,/^}/s/return lease_put(apply->store, &done->now, err);/return step->kind == STEP_CREATE ? 0 : lease_put(apply->store, \&done->now, err);/
-a removal takes no lock|src/act/release.c|/^static int removal_begin/,/^}/s/removal->lock = store_lock_vgpu(.*/removal->lock = dup(removal->store->run);/
+a removal takes no lock|src/act/release.c|/^static int begin_removal/,/^}/s/removal->lock = store_lock_vgpu(.*/removal->lock = dup(store->run);/
 a removal does not look who has the device open|src/act/release.c|/^static int is_closed/,/^}/s/if (r == 1)/return 0;\n\tif (r == 1)/
 a removal does not read its lease again|src/act/release.c|/^static int begin_removal/,/^}/s/r = lock_releasing(/r = lock_lease(/
 a lease that has changed is claimed|src/act/release.c|/^int release_claim/,/^}/s/r == 1 \&\& lease_same(&now, lease)/r == 1/
@@ -31,7 +31,7 @@ a claim does not wait for start_grace|src/decide/fate.c|s/else if (!f->had && ag
 a lease goes although its domain runs|src/decide/fate.c|s/else if (f->has)/else if (0)/
 a lease that was written after the look is judged|src/decide/fate.c|s/else if (lease->since_ms >= f->looked_ms)/else if (0)/
 the store is unlocked between the plan and its leases|src/act/lifecycle.c|/^static int rounds_run/,/^}/s/n = (arrives ? apply_reserve : apply_lease)(/store_unlock(\&r->store);\n\t\tn = store_lock(\&r->store, 5000, err);\n\t\tif (n < 0)\n\t\t\treturn n;\n\t\tn = (arrives ? apply_reserve : apply_lease)(/
-a release takes what a later start has leased|src/act/release_sweep.c|/^int release_mark/,/^}/s/lease->since_ms > asked_ms/!asked_ms/
+a release takes what a later start has leased|src/act/release.c|/^int release_mark/,/^}/s/lease->since_ms > asked_ms/!asked_ms/
 the child of a creation keeps no lock|src/act/apply_create.c|/^static int run_child/,/^}/s/{ creation->apply->lock, creation->work }/{ -1, -1 }/
 a work lock ends before its lease says the end|src/act/apply.c|/^int apply_step/,/^}/s/stays = r == -ETIMEDOUT;/stays = r == -ETIMEDOUT, end_work(done);/
 a start does not wait for whoever is at work on its vGPU|src/act/apply.c|/^static int begin_work/,/^}/s/work = store_lock_vgpu(.*/work = dup(apply->store->run);/

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What a pass records of a VF that a domain runs with: not over a lease that came meanwhile, and who waits for that. What
- * a start keeps of a VF that its domain's arrival has reserved.
+ * What a pass records of a VF that a domain runs with: not over a lease that came meanwhile, and who waits for that.
+ * What a start keeps of a VF that its domain's arrival has reserved.
  */
 #include "act/gc.h"
 

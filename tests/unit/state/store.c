@@ -169,7 +169,7 @@ static void removals(void)
 	lock = store_lock_vgpu(&store, A, &err);
 	ok(lock >= 0 && store_locked_vgpu(&store, A) && store_locked_vgpu(&other, A),
 	   "the removal of a device is seen, by others as well");
-	ok(store_lock_vgpu(&store, A, &err) == -EBUSY && store_lock_vgpu(&other, A, &err) == -EBUSY,
+	ok(store_lock_vgpu(&store, A, &err) == -EAGAIN && store_lock_vgpu(&other, A, &err) == -EAGAIN,
 	   "there is one at a time");
 	ok(!store_locked_vgpu(&other, B), "other devices are not concerned");
 	ok(store_lock(&other, 0, &err) == 0, "nor is the store's lock");
