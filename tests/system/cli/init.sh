@@ -34,8 +34,7 @@ is "$out" "$said"$'\n\n'"$(message M_INIT_WROTE "$file")" "with it, the same is 
 is "$(cat "$file")|$(stat -c %a "$file")" "$said|644" "and that was written, for everybody to read"
 is "$(pool)" "0000:4d:00.0=gpu-56c0 0000:84:00.0=nvidia-231 0000:85:00.0=nvidia-231 mtty=mtty-2 " \
 	"a type of 2 GiB; what a pGPU carries already; the VFs of a GPU"
-holds "it names the type, its size and how many there can be" grep -qxF '# nvidia-231, GRID T4-2Q, 2048 MiB, at most 8 on a pGPU' <<<"$said"
-holds "beside the address of a plain VF's card it writes what that is" grep -qxF '# 0000:4d:00.0: 8086:56c0' <<<"$said"
+holds "it names the type" grep -qxF '# GRID T4-2Q' <<<"$said"
 is "$(grep -c '^\[mdev_\|^\[vf_' <<<"$said")|$(grep -c nvidia-222 <<<"$said")" "3|0" "a section for each kind of card, and no other type"
 before=$(ls -l --time-style=full-iso "$file")
 vl_says "a file that is there is left" 1 init --write -- M_INIT_EXISTS /etc/vgpu-lease.conf
@@ -75,49 +74,41 @@ for card in 17 65; do control mig "0000:$card:00.0 on"; done
 control mig "0000:17:00.0 3g.20gb"
 vl init --write
 is "$(grep -A1 '^\[mdev_' "$file" | xargs)" "[mdev_nvidia-476] device_addresses = 0000:17:00.0" "the first gets the type that it offers"
-holds "the second none" says M_INIT_NO_OFFER 0000:65:00.0 < <(grep '^# Left out: 0000:65:00.0: ' <<<"$out")
+is "$status" 0 "which is a pool"
+holds "the second none" says M_INIT_NO_OFFER 0000:65:00.0 < <(grep '0000:65:00.0: left out: ' <<<"$err")
 rm "$file"
 for state in off on; do control mig "0000:17:00.0 $state"; done
-vl_says "if no card offers any, init fails" 1 init --write -- M_INIT_NONE_NOW
+vl_says "if no card offers any, init fails" 1 init --write -- M_INIT_NONE
 is "$(grep -c "$(message M_INIT_NO_OFFER 0000:65:00.0)" <<<"$err")|$(test -e "$file"; echo $?)" "1|1" "and writes nothing"
 vl_counts "inventory gives the same reason without a configuration" "0 2" \
 	"$(message M_INIT_NO_OFFER '0000:[16][57]:00.0')" inventory
 end_host
 
-### Cards that carry several types: in MIG mode, with a vGPU made and a type preset on each VF, in mixed-size mode, and of one size.
-begin a100d@0000:21:00.0+l40s/6+t4
-for setting in on 1g.10gb 2g.20gb 2g.20gb; do control mig "0000:21:00.0 $setting"; done
+### Cards that carry several types: in MIG mode, with a vGPU made and a type preset on each VF, and defined. No type is right for them.
+begin a100d@0000:21:00.0+l40s/6+t4:2
+for setting in on 1g.10gb 2g.20gb; do control mig "0000:21:00.0 $setting"; done
 control mixed "0000:26:00.0 on"
-made=(0000:21:00.4=nvidia-700 0000:21:00.5=nvidia-700 0000:21:00.6=nvidia-699 0000:84:00.0=nvidia-231 0000:84:00.0=nvidia-226)
-for n in "${!made[@]}"; do create "${made[n]%=*}" "${made[n]#*=}" "$n"; done
-preset() { for vf in 5=$1 6=$2; do set_vf_type "0000:26:00.${vf%=*}" "${vf#*=}"; done; }
-preset 1152 1148
+create 0000:21:00.4 nvidia-700 1
+create 0000:21:00.5 nvidia-699 2
+set_vf_type 0000:26:00.5 1152
+set_vf_type 0000:26:00.6 1148
+mdevctl_has 0000:84:00.0 "$(uuid 3)" nvidia-231
+mdevctl_has 0000:84:00.0 "$(uuid 4)" nvidia-226
 vl init --write
-is "$(grep '^\[mdev_\|0000:' "$file" | xargs)" "$(xargs <<-'END'
-	[mdev_nvidia-700] device_addresses = 0000:21:00.4, 0000:21:00.5
-	[mdev_nvidia-699] device_addresses = 0000:21:00.6
-	[mdev_nvidia-1152] device_addresses = 0000:26:00.5
-	[mdev_nvidia-1148] device_addresses = 0000:26:00.6
-	[mdev_nvidia-231] device_addresses = 0000:84:00.0
-	[mdev_nvidia-226] device_addresses = 0000:84:00.0
-END
-)" "each type that a card carries has a section, with the VFs that carry it"
-check_counts "with which check finds no fault" 0 '^FAIL +(config|pgpu|type) '
-preset 0 0
-start_vf 1 0000:26:00.6
-is "$(vf_type 0000:26:00.6)" 1148 "a VF that has lost its type gets that one again"
-for n in "${!made[@]}"; do
-	remove_device "$(uuid "$n")"
-	mdevctl_has "${made[n]%=*}" "$(uuid "$n")" "${made[n]#*=}"
+is "$status $(pool)" "0 0000:21:00.0=- 0000:26:00.0=- 0000:84:00.0=- 0000:85:00.0=nvidia-231 " "only the card without any gets a type"
+for card in 0000:21:00.0 0000:26:00.0 0000:84:00.0; do
+	holds "$card is said to be left out, with the reason" says M_INIT_CARRIES_SEVERAL $card <<<"$err"
 done
-mdevctl_has 0000:21:00.6 "$(uuid 9)" nvidia-700
 rm "$file"
+rm "$root/etc/mdevctl.d/0000:84:00.0/$(uuid 4)"
 vl init --write
-is "$(grep -cF -e '[mdev_nvidia-699]' -e '[mdev_nvidia-226]' "$file")" 2 "so has each type that is only defined"
-is "$(call prepare begin 2 2>&1)$(call prepare begin 4 2>&1)" "" "so guests with these definitions start"
-for n in 2 4; do call release end $n; done
+is "$status $(pool)" "0 0000:21:00.0=- 0000:26:00.0=- 0000:84:00.0=nvidia-231 0000:85:00.0=nvidia-231 " "with one of them a card gets that"
+rm "$file"
+echo '{' >"$root/etc/mdevctl.d/0000:84:00.0/$(uuid 4)"
+vl_says "a definition that cannot be read leaves the type open" 1 init --write -- M_DEFINITION_INVALID "$root/etc/mdevctl.d/0000:84:00.0/$(uuid 4)"
+fails "so nothing is written" test -e "$file"
 end_host
-rm -r "$root/etc/mdevctl.d" "$root/run/vgpu-lease"
+rm -r "$root/etc/mdevctl.d"
 
 ### A compute node: the pool is that of the nova.conf, if it has one.
 begin t4
@@ -223,7 +214,7 @@ for configuration in none empty; do
 	vl status
 	is "$(grep -oE '^[|`]- [^ ]+' <<<"$out" | cut -c4- | xargs)" "$expected" "$configuration: and in status"
 done
-vl_says "init has nothing to write" 1 init -- M_INIT_NOTHING
+vl_says "init has nothing to write" 1 init -- M_INIT_NONE
 reasons "and says why" <<<"$err"
 fails "no VF, no display of the mainboard's" grep -q '0000:05\|0000:17\|0000:06' <<<"$err"
 
@@ -257,7 +248,7 @@ holds "which helps" hook vm prepare begin - <"$work/vf.xml"
 hook vm release end - <"$work/vf.xml"
 rm "$root/etc/vgpu-lease.conf"
 vl init
-is "$status|$(grep -c '^\[vf_' <<<"$out")|$(grep -c 0000:26:00.0 <<<"$out")" "0|2|1" "init gives both a pool, and names the one that is left out"
+is "$status|$(grep -c '^\[vf_' <<<"$out")|$(grep -c '0000:26:00.0: left out' <<<"$err")" "0|2|1" "init gives both a pool, and names the one that is left out"
 
 ### Cards of NVIDIA's that make no vGPUs: which step is missing, said for the card. A VF is never a pGPU
 end_host

@@ -243,7 +243,7 @@ new_host rtxpro6000/4
 card=0001:c8:00.0
 control mig "$card on"
 rm "$root/etc/vgpu-lease.conf"
-vl_says "init does not say that there is no GPU" 1 init -- M_INIT_NOTHING
+vl_says "init does not say that there is no GPU" 1 init -- M_INIT_NONE
 holds "but that it has no types" says M_NO_TYPES <<<"$err"
 vl_says "types refers to inventory" 0 types -- M_INIT_NOTHING
 for words in '' nvidia-1525 nvidia-1525@$card; do
