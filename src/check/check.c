@@ -86,6 +86,17 @@ static const char *config_advice(const struct err *err)
 	return err_denied(err->code) ? "run as root" : FIX_CONFIG;
 }
 
+/* Says how to get a first configuration: init finds a pool only on a pGPU that is ready. */
+static const char *first_config(const struct inventory *inv)
+{
+	for (size_t g = 0; g < inv->npgpus; g++)
+		if (inv->pgpus[g]->ready && inv->pgpus[g]->gpu)
+			return "create it with 'vgpu-lease init --write'";
+	return inv->npgpus ? "make a pGPU ready ('vgpu-lease inventory' shows the problems), then run 'vgpu-lease init "
+			     "--write'"
+			   : "install a GPU that can have vGPUs, then run 'vgpu-lease init --write'";
+}
+
 static void config_fails(struct check *check, int r, const struct config_notes *mistakes, const struct err *err)
 {
 	/* A missing permission is a failure too: no pGPU or start is checked without the file. */
@@ -101,7 +112,7 @@ static void config_fails(struct check *check, int r, const struct config_notes *
 		check_at(check, "%s", check->config_path);
 	else
 		check_at_path(check, "etc/vgpu-lease.conf");
-	check_fail(check, "create it with 'vgpu-lease init --write'", "does not exist, so no vGPU can be created");
+	check_fail(check, first_config(&check->world->inv), "does not exist, so no vGPU can be created");
 }
 
 static void config_passes(struct check *check, const struct config *config)
@@ -190,34 +201,51 @@ static void give_back(struct world *world, const struct config *config)
 	(void)!survey_see(world, &ignored);
 }
 
-static void run(struct check *check)
+/* Lists the pGPUs that could be configured, if there is no valid configuration. */
+static void list_cards(struct check *check)
+{
+	check->ncards = check->world->inv.npgpus;
+	for (size_t g = 0; g < check->ncards; g++) {
+		const struct inv_pgpu *card = check->world->inv.pgpus[g];
+
+		check_pass(check_at(check, "%s", card->address), "not in the pool: %s",
+			   card->ready ? "no valid configuration" : card->reason);
+	}
+}
+
+void check_run(struct check *check)
 {
 	struct world own = { 0 }, *world = check->seen ? check->seen : &own;
-	struct store none = STORE_NONE;
 	const struct config *config = world->config;
-	struct err err;
+	struct config_notes mistakes = { 0 };
+	struct config loaded = { 0 };
+	struct store none = STORE_NONE;
+	struct err err = { 0 }, unseen, unread;
+	int r = check->config ? 0 : config_load(&loaded, check->host, check->config_path, &mistakes, &err);
+	int seen;
 
+	check->config = check->config ? check->config : &loaded;
 	(void)!store_open(&check->store, check->host, false, &check->store_err);
 	check->world = world;
+	seen = check->seen ? 0 : look_at_host(check, &none, &unseen);
+	check->what = "config";
+	if (r < 0)
+		config_fails(check, r, &mistakes, &err);
+	else if (!check->only_pool)
+		config_passes(check, check->config);
+	config_notes_free(&mistakes);
 	check->what = "pgpu";
-	if (!check->seen && look_at_host(check, &none, &err) < 0) {
-		check_fail(check, "see that /sys is mounted", "the host cannot be read: %s", err.text);
+	if (seen < 0) {
+		check_fail(check, "see that /sys is mounted", "the host cannot be read: %s", unseen.text);
 	} else if (config_is_valid(check->config)) {
 		check->inv = &world->inv;
 		check->explained = mem_new(check->config->nsections + 1, sizeof(*check->explained));
 	} else {
-		/* Without a valid configuration, list the pGPUs that could be configured. */
-		check->ncards = world->inv.npgpus;
-		for (size_t g = 0; g < check->ncards; g++) {
-			const struct inv_pgpu *card = world->inv.pgpus[g];
-
-			check_pass(check_at(check, "%s", card->address), "not in the pool: %s",
-				   card->ready ? "no valid configuration" : card->reason);
-		}
+		list_cards(check);
 	}
 	check->what = "domain";
-	if (!check->only_pool && libvirt_files_read(&check->disk, check->host, &err) < 0) {
-		check_unreadable(check, "fix the cause", &err);
+	if (!check->only_pool && libvirt_files_read(&check->disk, check->host, &unread) < 0) {
+		check_unreadable(check, "fix the cause", &unread);
 		/* With an incomplete list of files, a faulty domain could pass. */
 		libvirt_files_free(steal_ptr(&check->disk));
 	}
@@ -231,26 +259,8 @@ static void run(struct check *check)
 	else
 		survey_end(world);
 	store_close(&check->store);
-}
-
-void check_run(struct check *check)
-{
-	struct config_notes mistakes = { 0 };
-	struct config config = { 0 };
-	struct err err = { 0 };
-	int r = check->config ? 0 : config_load(&config, check->host, check->config_path, &mistakes, &err);
-
-	check->what = "config";
-	check->config = check->config ? check->config : &config;
-	if (r < 0) {
-		config_fails(check, r, &mistakes, &err);
-	} else if (!check->only_pool) {
-		config_passes(check, check->config);
-	}
-	config_notes_free(&mistakes);
-	run(check);
 	check->config = NULL;
-	config_free(&config);
+	config_free(&loaded);
 }
 
 void check_free(struct check *check)

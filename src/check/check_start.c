@@ -19,6 +19,7 @@ struct start {
 	struct config config;
 	struct vgpu_request vgpu;
 	struct request request;
+	bool can_lease;
 	int planned; /* the result of check_plan() */
 	struct err err;
 };
@@ -28,7 +29,8 @@ static void start_begin(struct start *s, struct check *check)
 {
 	*s = (struct start){ .config = *check->config,
 			     .vgpu = { .has_metadata = true },
-			     .request = { .name = "vgpu-lease-check", .vgpus = &s->vgpu, .nvgpus = 1 } };
+			     .request = { .name = "vgpu-lease-check", .vgpus = &s->vgpu, .nvgpus = 1 },
+			     .can_lease = check_can_lease(check) };
 	s->config.policy.reuse_free |= s->config.policy.nova;
 	s->config.nquotas = 0;
 	s->config.quota_default = NO_LIMIT;
@@ -158,7 +160,7 @@ static void look_at_start(struct check *check, struct start *start, const struct
 		plan_start(check, start, vf ? PLAN_ASSIGN : PLAN_PREPARE);
 	/* If the state cannot be written, no start gets a new vGPU. check_state() reports that. */
 	if (start->planned < 0 || !plan->nsteps || plan->steps[0].kind != STEP_CREATE ||
-	    plan->steps[0].vgpu.framework == FW_VF || check_can_lease(check))
+	    plan->steps[0].vgpu.framework == FW_VF || start->can_lease)
 		report_start(check, start);
 }
 

@@ -219,16 +219,19 @@ static bool look_at_guest(struct check *check, const struct lease *lease)
 	return true;
 }
 
-/* Reports an active lease whose vGPU does not exist. look_at_missing() reports missing VFs of framework vf. */
-static bool look_at_lost(struct check *check, const struct gc_item *item, const struct libvirt_files *disk)
+/* Reports an active lease whose vGPU does not exist. If no VF of its card exists, check_cards() has reported it. */
+static bool look_at_lost(struct check *check, const struct gc *pass, const struct gc_item *item)
 {
 	const struct lease *lease = &item->lease;
-	bool runs = libvirt_files_runs(disk, lease->domain);
+	const struct inv_pgpu *card = inventory_pgpu(&pass->looked, lease->vgpu.pgpu);
+	bool runs = libvirt_files_runs(pass->look.disk, lease->domain), plain = lease->vgpu.framework == FW_VF;
 
-	if (lease->state != LEASE_ACTIVE || item->exists != ABSENT || lease->vgpu.framework == FW_VF)
+	if (lease->state != LEASE_ACTIVE || item->exists != ABSENT || (plain && !(card && card->ready)))
 		return false;
 	check_warn(check_at(check, "%s", lease->vgpu.id),
-		   runs ? "stop the domain and start it again, which creates the vGPU" : item->fate.why,
+		   !runs   ? item->fate.why
+		   : plain ? "stop the domain, enable the VF, and start the domain again"
+			   : "stop the domain and start it again, which creates the vGPU",
 		   "leased to domain %.100s%s, but does not exist", lease->name, runs ? ", which runs" : "");
 	return true;
 }
@@ -271,7 +274,7 @@ static void report_leases(struct check *check, const struct gc *pass)
 		leased += item->leased;
 		waits += item->leased && item->lease.state == LEASE_RELEASING && item->outcome == GC_STAYS;
 		if (item->leased && item->outcome == GC_STAYS && !item->fate.due_ms)
-			odd += look_at_lost(check, item, pass->look.disk) || look_at_guest(check, &item->lease);
+			odd += look_at_lost(check, pass, item) || look_at_guest(check, &item->lease);
 	}
 	check->what = "lease";
 	report_foreign(check, pass);

@@ -85,19 +85,16 @@ static bool can_be_type(const char *text)
 /* Checks the value of an option or operand, and parses the value into `call`. */
 static int check_word(struct cmd_call *call, const char *kind, const char *word, struct err *err)
 {
-	char id[ID_SIZE], near[ID_SIZE], pgpu[PARENT_SIZE], pci[PCI_SIZE];
-	bool is_near = !pci_parse(pci, word) && pci_guess(pci, word);
+	char id[ID_SIZE], near[ID_SIZE], pgpu[PARENT_SIZE];
+	bool guessed = !id_parse(id, word) && id_guess(near, word);
 
-	if (strcmp(kind, "ID") == 0 && !id_parse(id, word)) {
-		if (!id_guess(near, word))
-			near[0] = '\0';
+	if (strcmp(kind, "ID") == 0 && (guessed || !id_parse(id, word)))
 		return err_set(err, EINVAL,
 			       "invalid ID '%s': expected a UUID or a PCI address from 'vgpu-lease list'%s%s", word,
-			       *near ? "; similar: " : "", near);
-	}
-	if (strcmp(kind, "PGPU") == 0 && (is_near || !parent_parse(pgpu, word)))
+			       guessed ? "; similar: " : "", guessed ? near : "");
+	if (strcmp(kind, "PGPU") == 0 && (guessed || !parent_parse(pgpu, word)))
 		return err_set(err, EINVAL, "invalid pGPU '%s': expected an address from 'vgpu-lease inventory'%s%s",
-			       word, is_near ? "; similar: " : "", is_near ? pci : "");
+			       word, guessed ? "; similar: " : "", guessed ? near : "");
 	if (strcmp(kind, "PGPU") == 0)
 		call->pgpu = word;
 	if (strcmp(kind, "TYPE") == 0 && !can_be_type(word))

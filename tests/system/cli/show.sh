@@ -151,6 +151,9 @@ for gone in no yes; do
 	control vfs '0000:4d:00.0 off'
 	remove_device "$(uuid 8)"
 done
+echo 1 >"$root/sys/bus/pci/devices/0000:4d:00.0/sriov_numvfs"
+vl check
+holds "check says so of the VF if its pGPU is ready" says M_CHECK_LOST_VF 0000:4d:00.2 vm7 < <(grep -E '^WARN +guest ' <<<"$out")
 vl gc
 is "$(vgpu_lease --root "$root" list --no-headings -o id | grep -c "0000:4d:00.2\|$(uuid 8)")" 2 "gc drops neither lease"
 ln -sf vm8.xml "$root/run/libvirt/qemu/vm8.xml"
