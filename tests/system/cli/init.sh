@@ -107,6 +107,8 @@ rm "$file"
 echo '{' >"$root/etc/mdevctl.d/0000:84:00.0/$(uuid 4)"
 vl_says "a definition that cannot be read leaves the type open" 1 init --write -- M_DEFINITION_INVALID "$root/etc/mdevctl.d/0000:84:00.0/$(uuid 4)"
 fails "so nothing is written" test -e "$file"
+chmod go-rwx "$root/etc/mdevctl.d"
+as_user vl_fails "nor for a user who may not read the definitions" 1 init -- M_DENIED "$root/etc/mdevctl.d"
 end_host
 rm -r "$root/etc/mdevctl.d"
 
@@ -182,6 +184,7 @@ device 0000:03:00.0 8086 56a0 030000 i915
 device 0000:00:02.0 8086 4c8a 030000 i915
 vl_is "the mainboard's VGA, a network card, an NPU, and GPUs without SR-IOV and GVT-g are no pGPUs" "0||" inventory --no-headings -o PGPU
 vl_says "and init knows of no GPU" 1 init -- M_INIT_NO_GPU
+check_says "so check does not send the operator there" '^FAIL +config ' M_CHECK_NO_GPU " --root $root"
 under i915-GVTg_V5_4@0000:00:02.0 -- check_says "kvmgt is not advised for a GPU that has no GVT-g" 0000:00:02.0 M_NOT_GVTG
 rm -r "$devices/0000:00:02.0" "$root/etc/vgpu-lease.conf"
 
@@ -216,6 +219,8 @@ for configuration in none empty; do
 done
 vl_says "init has nothing to write" 1 init -- M_INIT_NONE
 reasons "and says why" <<<"$err"
+rm -f "$root/etc/vgpu-lease.conf"
+check_says "check sends the operator to inventory first" '^FAIL +config ' M_CHECK_NONE_READY " --root $root" " --root $root"
 fails "no VF, no display of the mainboard's" grep -q '0000:05\|0000:17\|0000:06' <<<"$err"
 
 # With a configuration, only what it means.
