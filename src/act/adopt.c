@@ -165,7 +165,7 @@ static int judge_attached(struct gc *c, const struct running_domain *domain, con
 	/* The usual case: the domain has an active lease. */
 	if (lease && lease->state == LEASE_ACTIVE && strcmp(lease->domain, domain->uuid) == 0)
 		return 0;
-	facts.at_work = lease && lease_at_work(c->store, lease);
+	facts.at_work = lease && store_locked_vgpu(c->store, lease->vgpu.id);
 	facts.exists = adopt_find(&device, &c->looked, req->id);
 	/* Ignore PCI devices that are not vGPUs. */
 	if (req->kind == REQUEST_PCI && !facts.exists && !lease)
@@ -193,7 +193,7 @@ static void report_taken(struct gc *c, const struct running_domain *domain)
 		const char *id = domain->taken->vgpus[i].id;
 		const struct lease *lease = lease_find(&c->leases, id);
 
-		if (request_find(domain->request, id) || (lease && lease_at_work(c->store, lease)))
+		if (request_find(domain->request, id) || (lease && store_locked_vgpu(c->store, lease->vgpu.id)))
 			continue;
 		snprintf(why, sizeof(why),
 			 "detached by a suspend, so the domain runs without it; run 'vgpu-lease resume %s'",

@@ -56,7 +56,7 @@ static void add_domain(struct lease_facts *facts, const struct fate_look *look)
 		facts->has = facts->runs && files_have(look->disk, lease);
 	if (!facts->runs)
 		facts->unread = libvirt_files_unread(look->disk, true);
-	facts->had = look->seen && lease_marks_have(look->seen, lease);
+	facts->had = look->seen && lease_is_among(look->seen, lease);
 }
 
 void fate_lease(struct fate *fate, const struct fate_look *look, const struct lease *lease, enum presence exists)
@@ -77,7 +77,7 @@ void fate_lease(struct fate *fate, const struct fate_look *look, const struct le
 		facts.exists = PRESENT;
 	if (lease->state == LEASE_CREATING || lease->state == LEASE_ACTIVE) {
 		add_domain(&facts, look);
-		facts.at_work = !facts.has && lease_at_work(look->store, lease);
+		facts.at_work = !facts.has && store_locked_vgpu(look->store, lease->vgpu.id);
 	}
 	/* Skip the search of open files for a reservation, and for a lease whose running domain has the device. */
 	if (lease->state != LEASE_RESERVED && facts.exists && !(facts.has && look->running) &&

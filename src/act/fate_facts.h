@@ -24,8 +24,8 @@ struct fate_look {
 	bool note;          /* record signs of use, and when a device was first seen free */
 	bool unused;        /* devices that were not made for a guest may also go */
 	bool whole;         /* find out whether a device is free, even if `reclaim` or its origin keeps the device */
-	const struct running *running;  /* the running domains with their devices; NULL: only `disk` is searched */
-	const struct lease_marks *seen; /* leases whose domain had the device at the last look; NULL: none */
+	const struct running *running; /* the running domains with their devices; NULL: only `disk` is searched */
+	const struct leases *seen;     /* leases whose domain had the device at the last look; NULL: none */
 };
 
 void fate_lease(struct fate *fate, const struct fate_look *look, const struct lease *lease, enum presence exists);

@@ -166,7 +166,7 @@ static void judge(struct gc *c)
 /* Leases the vGPUs of running domains. Sets `seen` to the leases whose domain has the device. */
 static int look_at_domains(struct gc *c, struct err *err)
 {
-	struct lease_marks seen = { 0 };
+	struct leases seen = { 0 };
 	int r = gc_adopt(c, err);
 
 	/* Read the leases again, so that `seen` includes a new lease whose device is unplugged before the next pass. */
@@ -177,11 +177,11 @@ static int look_at_domains(struct gc *c, struct err *err)
 		const struct running_domain *domain = running_find(&c->running, lease->domain);
 
 		if (domain && lease->state == LEASE_ACTIVE &&
-		    (lease_marks_have(c->seen, lease) ||
+		    (lease_is_among(c->seen, lease) ||
 		     (domain->request && request_find(domain->request, lease->vgpu.id))))
-			lease_marks_add(&seen, lease);
+			lease_add(&seen, lease);
 	}
-	lease_marks_free(c->seen);
+	lease_list_free(c->seen);
 	*c->seen = seen;
 	return r;
 }
@@ -345,8 +345,7 @@ void gc_finish(struct gc *c)
 		struct gc_item *item = &c->items[i];
 
 		if (item->leased && item->outcome == GC_GOES && claim(c, item))
-			*(struct lease *)mem_add(&sweep.leases.list, &sweep.leases.n,
-						 sizeof(struct lease)) = item->lease;
+			lease_add(&sweep.leases, &item->lease);
 	}
 	if (!c->dry && !c->seen) {
 		release_sweep(&sweep, release_by(&c->config->policy), LAST_LOOK_MS);

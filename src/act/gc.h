@@ -55,7 +55,7 @@ struct gc {
 	 * device, the release does not wait for start_grace. Set only by the device handler, whose passes lease vGPUs
 	 * of running domains, do not finish releases, and remove no foreign device.
 	 */
-	struct lease_marks *seen;
+	struct leases *seen;
 	/* The results. */
 	struct libvirt_files *disk;
 	struct running running; /* with `seen`: the running domains and their vGPUs */

@@ -87,7 +87,7 @@ int release_mark(struct store *store, const char *domain, int64_t asked_ms, int 
 			continue;
 		n = mark_releasing(store, lease, asked_ms, err);
 		if (n == 1)
-			*(struct lease *)mem_add(&marked->list, &marked->n, sizeof(*lease)) = *lease;
+			lease_add(marked, lease);
 		else if (n < 0)
 			r = n;
 	}

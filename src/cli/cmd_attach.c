@@ -173,7 +173,7 @@ static int check_unused(const struct cmd *cmd, const struct lease *lease, struct
 							       : "; shut down the domain first");
 	if (r < 0)
 		return r;
-	if (lease->state == LEASE_CREATING && lease_at_work(&cmd->store, lease))
+	if (lease->state == LEASE_CREATING && store_locked_vgpu(&cmd->store, lease->vgpu.id))
 		return err_set(err, EBUSY, "%s: being created for domain %s; try again", lease->vgpu.id, lease->name);
 	if (release_kept(lease, err) < 0)
 		return -err->code;

@@ -32,7 +32,7 @@ enum {
 	LOCK_WAIT_MS = 5000,   /* the wait for a previous handler that is exiting */
 	ASKING_MS = 5000,      /* how long libvirt can still answer once the next pass is due */
 	LATE_S = 120,          /* longer than a pass needs to look through all processes */
-	ARENA_SIZE = 16 << 20, /* limit of what a pass leaves; untouched pages cost nothing */
+	ARENA_SIZE = 64 << 20, /* limit of what a pass leaves; untouched pages cost nothing */
 };
 
 /* Reads the configuration. An invalid one is logged, and a valid one from before stays. */
@@ -80,7 +80,7 @@ void handler_close(struct handler *h)
 {
 	free(h->last.reported);
 	h->last.reported = NULL;
-	lease_marks_free(&h->last.seen);
+	lease_list_free(&h->last.seen);
 	config_free(&h->config);
 	/* Without a process that updates the metrics, old ones would seem current. */
 	if (h->lock >= 0)
@@ -141,8 +141,9 @@ static void report_pass(struct handler *h, const struct gc *pass)
 		text_line(out, "%s", garbage);
 	mem_close(out);
 	log_new_lines(text, h->last.reported);
-	/* The processes change, but the fault remains the same. */
-	fault_say(h->last.unread, "", *pass->unread && *h->last.unread ? h->last.unread : pass->unread);
+	/* Log only its beginning and end, because in between the processes change, but not the fault. */
+	if (!*pass->unread != !*h->last.unread)
+		fault_say(h->last.unread, "", pass->unread);
 	free(h->last.reported);
 	h->last.reported = text;
 	snprintf(h->last.status, sizeof(h->last.status), "%zu vGPU%s leased, %zu foreign%s", leases,
@@ -211,9 +212,9 @@ static void publish_metrics(struct handler *h, struct store *store, const struct
 static void copy_remembered(struct remembered *to, const struct remembered *from)
 {
 	*to = *from;
-	to->seen = (struct lease_marks){ 0 };
-	for (size_t i = 0; i < from->seen.n; i++)
-		*(struct lease_mark *)mem_add(&to->seen.list, &to->seen.n, sizeof(*to->seen.list)) = from->seen.list[i];
+	to->seen = (struct leases){ 0 };
+	for (EACH(const struct lease *, lease, from->seen.list, from->seen.n))
+		lease_add(&to->seen, lease);
 	to->reported = from->reported ? mem_strdup(from->reported) : NULL;
 	/* Another process cannot use the connection. */
 	to->guests.virt = NULL;
@@ -404,7 +405,7 @@ int64_t pass_end(struct handler *h)
 	left = pass->shared->left;
 	if (left) {
 		free(h->last.reported);
-		lease_marks_free(&h->last.seen);
+		lease_list_free(&h->last.seen);
 		copy_remembered(&h->last, left);
 	}
 	if (late && pass->shared->asking_ms && left)

@@ -19,7 +19,7 @@ enum { TURN_MS = 20, LOOK_MS = 60000, LOCK_MS = 5000 };
 
 void finisher_stop(struct finisher *f)
 {
-	lease_marks_free(&f->logged);
+	lease_list_free(&f->logged);
 	if (f->notify >= 0)
 		close(f->notify);
 	f->notify = -1;
@@ -150,7 +150,7 @@ static void be_patient(struct finisher *f, int left)
 
 /* Tries once to complete a release. Returns true if the lease is released, or its domain has taken it over. */
 static bool finish_one(struct store *store, const struct policy *policy, const struct lease *lease,
-		       const struct lease_marks *logged, struct lease_marks *failed)
+		       const struct leases *logged, struct leases *failed)
 {
 	const struct event_about about = event_of(lease);
 	struct err err = { 0 };
@@ -165,16 +165,16 @@ static bool finish_one(struct store *store, const struct policy *policy, const s
 		return true;
 	if ((r == -EBUSY || r == -EAGAIN) && sys_now_ms() - lease->since_ms < policy_release_ms(policy))
 		return false;
-	if (!lease_marks_have(logged, lease))
+	if (!lease_is_among(logged, lease))
 		event_log(EVENT_DELAYED, &about, "release: domain %s: cannot release %s yet, trying again: %s",
 			  lease->name, lease->vgpu.id, err.text);
-	lease_marks_add(failed, lease);
+	lease_add(failed, lease);
 	return false;
 }
 
-int finisher_finish(struct store *store, const struct policy *policy, struct lease_marks *logged, struct err *err)
+int finisher_finish(struct store *store, const struct policy *policy, struct leases *logged, struct err *err)
 {
-	struct lease_marks failed = { 0 };
+	struct leases failed = { 0 };
 	autoleases struct leases leases = { 0 };
 	int left = 0, r = lease_list_locked(store, LOCK_MS, &leases, err);
 
@@ -184,7 +184,7 @@ int finisher_finish(struct store *store, const struct policy *policy, struct lea
 		if (leases.list[i].state == LEASE_RELEASING &&
 		    !finish_one(store, policy, &leases.list[i], logged, &failed))
 			left++;
-	lease_marks_free(logged);
+	lease_list_free(logged);
 	*logged = failed;
 	return left;
 }

@@ -78,8 +78,8 @@ struct remembered {
 	char status[512]; /* the outcome of the pass, printable; shown after guests.state */
 	char *reported;
 	char failed[FAULT_SIZE], unpublished[FAULT_SIZE], unread[FAULT_SIZE];
-	struct lease_marks seen; /* leases whose domain had the device */
-	struct guests guests;    /* without a connection */
+	struct leases seen;   /* leases whose domain had the device */
+	struct guests guests; /* without a connection */
 };
 
 /*
@@ -162,7 +162,7 @@ struct finisher {
 		struct stat seen; /* the directory's state at the last look, if it has no watch */
 	} watched[WATCHES];
 	bool unwatched; /* the kernel refuses a watch */
-	struct lease_marks logged;
+	struct leases logged;
 	char fault[FAULT_SIZE];
 	int wait_ms;
 	int64_t at_ms; /* when finisher_run() is due, CLOCK_MONOTONIC; 0: now; INT64_MAX: after an event */
@@ -181,7 +181,7 @@ void finisher_stop(struct finisher *finisher);
  * that are left, or a negative errno if the leases cannot be read. `logged`: the leases whose failure is already
  * logged.
  */
-int finisher_finish(struct store *store, const struct policy *policy, struct lease_marks *logged, struct err *err);
+int finisher_finish(struct store *store, const struct policy *policy, struct leases *logged, struct err *err);
 
 /*
  * udev's events: a vGPU (mdev) appears or disappears; a parent is registered or unregistered (MDEV_STATE); a PCI device

@@ -155,7 +155,7 @@ static int read_leases(struct world *w, bool at_work, struct err *err)
 		return -err->code;
 	for (size_t i = 0; at_work && i < w->leases.n; i++)
 		w->leases.list[i].at_work = is_changing(&w->leases.list[i]) &&
-					    lease_at_work(w->store, &w->leases.list[i]);
+					    store_locked_vgpu(w->store, w->leases.list[i].vgpu.id);
 	return 0;
 }
 

@@ -247,26 +247,14 @@ struct lease *lease_find(const struct leases *leases, const char *id)
 	return leases->n ? bsearch(id, leases->list, leases->n, sizeof(*leases->list), text_order) : NULL;
 }
 
-bool lease_marks_have(const struct lease_marks *marks, const struct lease *lease)
+bool lease_is_among(const struct leases *leases, const struct lease *lease)
 {
-	for (size_t i = 0; i < marks->n; i++)
-		if (marks->list[i].since_ms == lease->since_ms && strcmp(marks->list[i].id, lease->vgpu.id) == 0)
-			return true;
-	return false;
+	return lease_same(lease_find(leases, lease->vgpu.id), lease);
 }
 
-void lease_marks_add(struct lease_marks *marks, const struct lease *lease)
+void lease_add(struct leases *leases, const struct lease *lease)
 {
-	struct lease_mark *mark = mem_add(&marks->list, &marks->n, sizeof(*mark));
-
-	mark->since_ms = lease->since_ms;
-	memcpy(mark->id, lease->vgpu.id, ID_SIZE);
-}
-
-void lease_marks_free(struct lease_marks *marks)
-{
-	free(marks->list);
-	*marks = (struct lease_marks){ 0 };
+	*(struct lease *)mem_add(&leases->list, &leases->n, sizeof(*lease)) = *lease;
 }
 
 enum owner owner_of(const struct owner_facts *facts)

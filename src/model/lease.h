@@ -86,22 +86,14 @@ bool lease_is_void(const struct lease *lease, bool exists, bool at_work, int64_t
 
 struct lease *lease_find(const struct leases *leases, const char *id);
 
+/* Do `leases` have this very record, which was not written again since? */
+bool lease_is_among(const struct leases *leases, const struct lease *lease);
+
+/* Appends a copy. Add leases in the order of their IDs. */
+void lease_add(struct leases *leases, const struct lease *lease);
 void lease_list_free(struct leases *leases);
 
 #define autoleases __attribute__((cleanup(lease_list_free)))
-
-/* Leases, each as an earlier look has seen it. A lease that was written again is a different one. */
-struct lease_marks {
-	struct lease_mark {
-		char id[ID_SIZE];
-		int64_t since_ms;
-	} *list;
-	size_t n;
-};
-
-bool lease_marks_have(const struct lease_marks *marks, const struct lease *lease);
-void lease_marks_add(struct lease_marks *marks, const struct lease *lease);
-void lease_marks_free(struct lease_marks *marks);
 
 /*
  * The owner of a vGPU decides who removes it after its domain has released it.

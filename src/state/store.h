@@ -130,7 +130,7 @@ int store_lock_hung(const struct store *store, const char *pgpu, int64_t longest
 int store_lock_vgpu(const struct store *store, const char *id, struct err *err);
 void store_unlock_vgpu(const char *id, int lock);
 
-/* Is the work lock of this vGPU held? Creates and writes nothing. */
+/* Is a process creating, taking over or removing this vGPU? Creates and writes nothing. */
 bool store_locked_vgpu(const struct store *store, const char *id);
 
 /* -EAGAIN, with the error of store_lock_vgpu(), if the work lock of this vGPU is held; else 0. */
@@ -166,9 +166,6 @@ int lease_put(const struct store *store, struct lease *lease, struct err *err);
 
 /* Gives the error that lease_put() would give with `space`, and deducts the lease from `space`. Writes nothing. */
 int lease_would_put(const struct store *store, const char *id, struct store_space *space, struct err *err);
-
-/* Is a process creating, taking over or removing the lease's vGPU? */
-bool lease_at_work(const struct store *store, const struct lease *lease);
 
 /* Is a `releasing` lease left to the hook that marked it, which waits up to release_wait for the vGPU? */
 bool lease_is_hooks(const struct lease *lease, int release_wait_s);

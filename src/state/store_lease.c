@@ -225,13 +225,6 @@ int lease_drop(const struct store *store, const char *id, struct err *err)
 	return 0;
 }
 
-bool lease_at_work(const struct store *store, const struct lease *lease)
-{
-	/* The hook of an earlier version takes no work lock, but may be creating the vGPU. */
-	return store_locked_vgpu(store, lease->vgpu.id) ||
-	       (lease->state == LEASE_CREATING && sys_process_lives(lease->writer, lease->writer_start));
-}
-
 bool lease_is_hooks(const struct lease *lease, int release_wait_s)
 {
 	return lease->state == LEASE_RELEASING && sys_now_ms() - lease->since_ms < (int64_t)release_wait_s * 1000 &&

@@ -19,7 +19,7 @@ static void open_store(struct store *store)
 }
 
 /* What gc does, or with what is plugged in a pass of the handler. */
-static void pass(struct store *store, struct lease_marks *plugged)
+static void pass(struct store *store, struct leases *plugged)
 {
 	autogc struct gc gc = { .store = store, .config = &world_now.config, .seen = plugged };
 	struct err err;
@@ -33,7 +33,7 @@ static void pass(struct store *store, struct lease_marks *plugged)
 }
 
 /* How many releases are left; negative: not known. */
-static int finish(struct store *store, struct lease_marks *unfinished)
+static int finish(struct store *store, struct leases *unfinished)
 {
 	struct err err;
 	int r = finisher_finish(store, &world_now.config.policy, unfinished, &err);
@@ -47,7 +47,7 @@ static int finish(struct store *store, struct lease_marks *unfinished)
 void pass_of_handler(void *unused)
 {
 	enum { TRIES = 50, STEP_MS = 100 };
-	struct lease_marks plugged = { 0 }, unfinished = { 0 };
+	struct leases plugged = { 0 }, unfinished = { 0 };
 	autostore struct store store;
 
 	open_store(&store);
@@ -59,7 +59,7 @@ void pass_of_handler(void *unused)
 /* The loop and the finisher; the loop's lock says that a handler runs. */
 static void handler_loop(void *unused)
 {
-	struct lease_marks plugged = { 0 };
+	struct leases plugged = { 0 };
 	struct store store;
 	struct err err;
 
@@ -74,7 +74,7 @@ static void handler_loop(void *unused)
 
 static void finisher_loop(void *unused)
 {
-	struct lease_marks unfinished = { 0 };
+	struct leases unfinished = { 0 };
 	struct store store;
 
 	while (!world_now.over) {

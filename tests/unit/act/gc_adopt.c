@@ -22,14 +22,14 @@ static bool mended;
 
 static void pass_with(const struct config *by, struct libvirt_files *files)
 {
-	struct lease_marks plugged = { 0 };
+	struct leases plugged = { 0 };
 	autogc struct gc run = {
 		.store = &store, .config = by, .files = files, .looked_ms = sys_now_ms(), .seen = &plugged
 	};
 
 	must(gc_run(&run, &err));
 	mended = run.nnotes && run.notes[0].mended;
-	lease_marks_free(&plugged);
+	lease_list_free(&plugged);
 }
 
 static void pass(void)

@@ -21,7 +21,7 @@
 #define WITH(n, id) GUEST_XML(n, MDEV_XML(U(id)))
 #define WITHOUT(n) GUEST_XML(n, "")
 
-static struct lease_marks plugged;
+static struct leases plugged;
 static int qemu;         /* as it has a vGPU open */
 static int64_t again_ms; /* until when the last pass can wait for the next */
 
@@ -58,10 +58,10 @@ static size_t pass(const char *xml, bool settled)
 /* A turn is short, and the machine may be busy. How many releases are left. */
 static int finish_once(void)
 {
-	struct lease_marks said = { 0 };
+	struct leases said = { 0 };
 	int r = finisher_finish(&store, &config.policy, &said, &err);
 
-	lease_marks_free(&said);
+	lease_list_free(&said);
 	return r;
 }
 
@@ -107,15 +107,15 @@ static void put(const char *id, const char *domain, enum lease_state lease_state
 static void marks(void)
 {
 	struct lease lease = { .since_ms = 1000, .vgpu.id = A }, other = { .since_ms = 1000, .vgpu.id = B };
-	struct lease_marks marks = { 0 };
+	struct leases marks = { 0 };
 
-	ok(!lease_marks_have(&marks, &lease), "nothing is marked at first");
-	lease_marks_add(&marks, &lease);
-	ok(lease_marks_have(&marks, &lease), "a lease is marked");
-	ok(!lease_marks_have(&marks, &other), "another vGPU's is not");
+	ok(!lease_is_among(&marks, &lease), "nothing is marked at first");
+	lease_add(&marks, &lease);
+	ok(lease_is_among(&marks, &lease), "a lease is marked");
+	ok(!lease_is_among(&marks, &other), "another vGPU's is not");
 	lease.since_ms = 2000;
-	ok(!lease_marks_have(&marks, &lease), "nor is the next one of the same vGPU");
-	lease_marks_free(&marks);
+	ok(!lease_is_among(&marks, &lease), "nor is the next one of the same vGPU");
+	lease_list_free(&marks);
 	ok(marks.n == 0 && !marks.list, "freed, there are none");
 }
 
@@ -263,7 +263,7 @@ static void late(void)
 	ok(pass_after(WITH(1, a), true, before) == 0, "a domain that has migrated away clashes with nobody");
 	put(U(a), GUEST(2), LEASE_RELEASING, LEASE_CREATED);
 	finish();
-	lease_marks_free(&plugged);
+	lease_list_free(&plugged);
 }
 
 LIVE_TESTS("t4+mtty+l40s/4+flex/2",
