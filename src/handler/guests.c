@@ -53,42 +53,43 @@ void guests_hang_up(struct guests *g)
 	g->tried = false;
 }
 
-/* `xml` NULL: libvirt does not return the XML now, so it might name any of the IDs. */
-static void mark_named(const char *xml, const char *const *ids, bool *named, size_t n)
+/* `xml` NULL: libvirt does not return the XML now, so it might name any orphan. */
+static void keep_named(struct gc *pass, const char *xml)
 {
-	for (size_t i = 0; i < n; i++)
-		named[i] |= !xml || strcasestr(xml, ids[i]);
+	for (EACH(struct gc_item *, item, pass->items, pass->n))
+		if (orphan_is_due(item) && (!xml || strcasestr(xml, item->vgpu.id)))
+			item->outcome = GC_STAYS;
 }
 
-static void ask_of(struct guests *g, const struct virt_domain *domain, const char *const *ids, bool *named, size_t n)
+static void ask_of(struct guests *g, const struct virt_domain *domain, struct gc *pass)
 {
 	autofree char *config = NULL;
 	struct err ignored;
 
-	mark_named(domain->xml, ids, named, n);
+	keep_named(pass, domain->xml);
 	if (!domain->running || !domain->persistent)
 		return;
 	if (virt_xml(g->virt, domain->uuid, VIRT_CONFIG, &config, &ignored) < 0)
 		config = NULL;
-	mark_named(config, ids, named, n);
+	keep_named(pass, config);
 }
 
-void guests_named(struct guests *g, const char *const *ids, bool *named, size_t n)
+void guests_keep_named(struct guests *g, struct gc *pass)
 {
 	struct virt_domain *all;
 	struct err ignored;
-	size_t found;
+	size_t n;
 
 	if (!guests_connect(g)) {
-		mark_named(NULL, ids, named, n);
+		keep_named(pass, NULL);
 		return;
 	}
 	set_asking(g, true);
-	if (virt_list(g->virt, &all, &found, &ignored) < 0)
-		mark_named(NULL, ids, named, n);
-	for (size_t i = 0; i < found; i++)
-		ask_of(g, &all[i], ids, named, n);
-	virt_list_free(all, found);
+	if (virt_list(g->virt, &all, &n, &ignored) < 0)
+		keep_named(pass, NULL);
+	for (size_t i = 0; i < n; i++)
+		ask_of(g, &all[i], pass);
+	virt_list_free(all, n);
 	set_asking(g, false);
 }
 

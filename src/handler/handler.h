@@ -57,8 +57,8 @@ bool guests_connect(struct guests *guests);
 void guests_set_state(struct guests *guests, bool connected, const char *text);
 void guests_hang_up(struct guests *guests);
 
-/* Sets named[i] if a running or defined domain of libvirt names ids[i]. Sets all if libvirt does not answer. */
-void guests_named(struct guests *guests, const char *const *ids, bool *named, size_t n);
+/* Keeps the due orphans that a running or defined domain of libvirt names; all of them if libvirt does not answer. */
+void guests_keep_named(struct guests *guests, struct gc *pass);
 
 /* Writes missing migration facts to the metadata of the domains that the pass has seen running. */
 void guests_tell(struct guests *guests, const struct gc *pass);
@@ -71,6 +71,9 @@ void guests_tell(struct guests *guests, const struct gc *pass);
  * Returns when another pass must remove the rest (CLOCK_MONOTONIC ms); 0: nothing is left.
  */
 int64_t orphans_remove(struct gc *pass, struct guests *guests);
+
+/* Is this an orphan of Nova's whose reclaim_grace is over, and that nothing keeps? */
+bool orphan_is_due(const struct gc_item *item);
 
 /* What a pass leaves to the next one. */
 struct remembered {

@@ -2,8 +2,6 @@
 /* Removes Nova's orphans. */
 #include "handler/handler.h"
 
-#include <stdlib.h>
-
 #include "base/text.h"
 #include "base/mem.h"
 #include "act/release.h"
@@ -18,7 +16,7 @@ enum {
 	FOLLOW_MS = 2000, /* libvirt reads a changed file of mdevctl after a tenth of a second */
 };
 
-static bool is_due(const struct gc_item *item)
+bool orphan_is_due(const struct gc_item *item)
 {
 	return !item->leased && item->novas && item->outcome == GC_GOES;
 }
@@ -32,7 +30,7 @@ static int64_t waits_for_more(const struct gc *pass)
 	int64_t now = sys_now_ms(), first = INT64_MAX, last = 0;
 
 	for (size_t i = 0; i < pass->n; i++)
-		if (is_due(&pass->items[i]) && pass->items[i].fate.due_ms < first)
+		if (orphan_is_due(&pass->items[i]) && pass->items[i].fate.due_ms < first)
 			first = pass->items[i].fate.due_ms;
 	for (size_t i = 0; i < pass->n && first < INT64_MAX; i++) {
 		const struct gc_item *item = &pass->items[i];
@@ -42,25 +40,6 @@ static int64_t waits_for_more(const struct gc *pass)
 			last = item->fate.due_ms;
 	}
 	return last ? last + 1 : 0;
-}
-
-static void ask_libvirt(struct gc *pass, struct guests *guests)
-{
-	size_t n = 0;
-	const char **ids = mem_new(pass->n + 1, sizeof(*ids));
-	bool *is_named = mem_new(pass->n + 1, sizeof(*is_named));
-
-	for (size_t i = 0; i < pass->n; i++)
-		if (is_due(&pass->items[i]))
-			ids[n++] = pass->items[i].vgpu.id;
-	if (n && guests->asks)
-		guests_named(guests, ids, is_named, n);
-	n = 0;
-	for (size_t i = 0; i < pass->n; i++)
-		if (is_due(&pass->items[i]) && is_named[n++])
-			pass->items[i].outcome = GC_STAYS;
-	free(ids);
-	free(is_named);
 }
 
 static bool remove_part(struct gc *pass, struct gc_item *item, enum release_part part)
@@ -92,7 +71,7 @@ static bool remove_definitions(struct gc *pass, int64_t end_ms)
 	for (size_t i = 0; i < pass->n && sys_now_ms() < end_ms; i++) {
 		struct gc_item *item = &pass->items[i];
 
-		if (is_due(item) && item->exists &&
+		if (orphan_is_due(item) && item->exists &&
 		    mdevctl_defines_on(pass->store->host, item->vgpu.id, item->vgpu.parent))
 			removed |= remove_part(pass, item, RELEASE_ITS_DEFINITION);
 	}
@@ -105,11 +84,15 @@ int64_t orphans_remove(struct gc *pass, struct guests *guests)
 
 	if (again_ms)
 		return again_ms;
-	ask_libvirt(pass, guests);
+	for (size_t i = 0; guests->asks && i < pass->n; i++)
+		if (orphan_is_due(&pass->items[i])) {
+			guests_keep_named(guests, pass);
+			break;
+		}
 	if (remove_definitions(pass, end_ms))
 		return sys_now_ms() + FOLLOW_MS;
 	for (EACH(struct gc_item *, item, pass->items, pass->n)) {
-		if (!is_due(item))
+		if (!orphan_is_due(item))
 			continue;
 		if (sys_now_ms() >= end_ms)
 			return sys_now_ms() + NEXT_MS;

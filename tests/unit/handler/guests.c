@@ -6,17 +6,27 @@
 
 #define NAMED "6695eb01-f6a4-8304-79aa-97f2502e193f" /* in the XML of the driver's own domain */
 
-static const char *const ids[] = { NAMED, A };
+/* What a pass has found: two orphans that are due. */
+static struct gc_item items[2];
+static struct gc found = { .items = items, .n = 2 };
+
+static void find_orphans(void)
+{
+	items[0] = items[1] = (struct gc_item){ .novas = true, .outcome = GC_GOES };
+	strcpy(items[0].vgpu.id, NAMED);
+	strcpy(items[1].vgpu.id, A);
+}
 
 static void asked(void)
 {
 	struct guests guests = { .asks = true, .uri = "test:///default" };
-	bool named[2] = { false, false };
 
-	guests_named(&guests, ids, named, 2);
+	find_orphans();
+	guests_keep_named(&guests, &found);
 	ok(guests.virt && guests.connected, "it connects when there is something to ask");
 	is(guests.state, "connected to libvirt", "and says so");
-	ok(named[0] && !named[1], "a UUID in a domain's XML is named, another is not");
+	ok(items[0].outcome == GC_STAYS && items[1].outcome == GC_GOES,
+	   "a UUID in a domain's XML is named, another is not");
 	guests_hang_up(&guests);
 	ok(!guests.virt && guests.connected, "the connection ends with the pass; its state is remembered");
 }
@@ -24,10 +34,10 @@ static void asked(void)
 static void silent(void)
 {
 	struct guests guests = { .asks = true, .uri = "test:///nowhere/node.xml" };
-	bool named[2] = { false, false };
 
-	guests_named(&guests, ids, named, 2);
-	ok(named[0] && named[1], "without an answer, each may be named");
+	find_orphans();
+	guests_keep_named(&guests, &found);
+	ok(items[0].outcome == GC_STAYS && items[1].outcome == GC_STAYS, "without an answer, each may be named");
 	ok(!guests.connected && strncmp(guests.state, "not connected", 13) == 0, "%s", guests.state);
 	guests.uri = "test:///default";
 	ok(!guests_connect(&guests), "a pass tries once");

@@ -31,14 +31,14 @@ enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 static size_t asked;
 
 /* As libvirt would answer. */
-void guests_named(struct guests *guests, const char *const *ids, bool *is_named, size_t n)
+void guests_keep_named(struct guests *guests, struct gc *pass)
 {
 	(void)guests;
-	asked += n;
-	for (size_t i = 0; i < n; i++)
-		for (size_t r = 0; r < ROWS; r++)
-			if (strcmp(ids[i], rows[r].id) == 0)
-				is_named[i] = rows[r].named;
+	for (size_t i = 0; i < ROWS; i++) {
+		asked += orphan_is_due(&pass->items[i]);
+		if (orphan_is_due(&pass->items[i]) && rows[i].named)
+			pass->items[i].outcome = GC_STAYS;
+	}
 }
 
 static void removed(void)
