@@ -45,7 +45,7 @@ enum show_kind show_kind(const struct cmd *cmd)
 		return parent_given(pgpu, word) && cards_pgpu(&cmd->world, pgpu, &ignored) ? SHOW_PGPU : SHOW_DOMAIN;
 	vgpu = kernel_vgpu(id);
 	parent = inventory_parent(inv, id);
-	if (show_lease(cmd, id) || affinity_get(&cmd->store, id, &last) == 1 ||
+	if (show_lease(cmd, id) || affinity_get(&cmd->store, id, &last) ||
 	    inventory_presence(inv, &cmd->host, &vgpu) == PRESENT)
 		return SHOW_VGPU;
 	if (vgpu.framework == FW_MDEV)
@@ -141,7 +141,7 @@ static int read_facts(struct facts *facts, const struct status *status, struct e
 
 	id_parse(id, cmd->call->args.operands[0]);
 	facts->lease = show_lease(cmd, id);
-	facts->remembered = affinity_get(&cmd->store, id, &facts->last) == 1;
+	facts->remembered = affinity_get(&cmd->store, id, &facts->last);
 	facts->ref = show_ref(cmd, id);
 	if (facts->ref.framework != FW_MDEV && !*facts->ref.parent && !facts->remembered) {
 		inventory_explain_card(&cmd->host, id, false, reason);

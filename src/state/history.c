@@ -33,33 +33,38 @@ static bool record_read(struct record *record, int dir, const char *name, int le
 		      record->words[3]) >= least;
 }
 
-/* Most callers ignore errors: a full disk must not stop a start. */
+/* Writes the record, unless it is the same. Most callers ignore errors: a full disk must not stop a start. */
 __attribute__((format(printf, 3, 4))) static int record_write(int dir, const char *name, const char *fmt, ...)
 {
-	char text[256];
+	char text[256], was[256];
 	va_list ap;
 	int n;
 
 	va_start(ap, fmt);
 	n = vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	return dir < 0 ? -ENOENT : sys_publish(dir, name, text, (size_t)n);
+	if (dir < 0)
+		return -ENOENT;
+	if (sys_read(dir, name, was, sizeof(was)) == n && strcmp(was, text) == 0)
+		return 0;
+	text[n] = '\n';
+	return sys_publish(dir, name, text, (size_t)n + 1);
 }
 
-int affinity_get(const struct store *store, const char *id, struct affinity *out)
+bool affinity_get(const struct store *store, const char *id, struct affinity *out)
 {
 	char boot[UUID_SIZE], uuid[UUID_SIZE];
 	struct record record;
 
 	if (!record_read(&record, store->affinity, id, 3) || !type_parse(out->type, record.words[0]) ||
 	    !parent_parse(out->parent, record.words[1]))
-		return 0;
+		return false;
 	sys_boot_id(boot);
 	out->made_this_boot = strcmp(record.words[2], boot) == 0;
 	/* `for_guest` outlives a reboot only for an mdev, which its definition creates again; a VF loses its type. */
 	out->for_guest = strcmp(record.words[3], boot) == 0 ||
 			 (uuid_parse(uuid, id) && uuid_parse(uuid, record.words[3]));
-	return 1;
+	return true;
 }
 
 static int affinity_write(const struct store *store, const char *id, const struct affinity *affinity)
@@ -67,7 +72,7 @@ static int affinity_write(const struct store *store, const char *id, const struc
 	char boot[UUID_SIZE];
 
 	sys_boot_id(boot);
-	return record_write(store->affinity, id, "%s %s %s %s\n", affinity->type, affinity->parent,
+	return record_write(store->affinity, id, "%s %s %s %s", affinity->type, affinity->parent,
 			    affinity->made_this_boot ? boot : "-", affinity->for_guest ? boot : "-");
 }
 
@@ -94,17 +99,10 @@ size_t affinity_parents(const struct host *host, const char *type, char (**out)[
 
 void affinity_put(const struct store *store, const struct lease *lease, bool for_guest)
 {
-	struct affinity was, now = { .made_this_boot = lease->origin == LEASE_CREATED, .for_guest = for_guest };
+	struct affinity now = { .made_this_boot = lease->origin == LEASE_CREATED, .for_guest = for_guest };
 
-	if (store->affinity < 0)
-		return;
 	text_copy(now.type, sizeof(now.type), lease->vgpu.type);
 	text_copy(now.parent, sizeof(now.parent), lease->vgpu.parent);
-	/* Usually nothing has changed since the last start. */
-	if (affinity_get(store, lease->vgpu.id, &was) && strcmp(was.type, now.type) == 0 &&
-	    strcmp(was.parent, now.parent) == 0 && was.made_this_boot == now.made_this_boot &&
-	    was.for_guest == now.for_guest)
-		return;
 	affinity_write(store, lease->vgpu.id, &now);
 }
 
@@ -127,41 +125,27 @@ bool affinity_is_for_guest(const struct store *store, const char *id)
 	return affinity_get(store, id, &affinity) && (affinity.made_this_boot || affinity.for_guest);
 }
 
-/*
- * The recorded time: when this device (`node`) was first seen free, or the last sign of use of its UUID (*used). A
- * record of an earlier device with this UUID does not count. -1: no record counts.
- */
-static int64_t noted(const struct store *store, const char *id, uint64_t node, bool *used)
+/* A record of seen/: since when the device `node` is idle. Number 0, which no device has, marks the last use of the ID. */
+static void note_seen(const struct store *store, const char *id, int64_t since_ms, uint64_t node)
 {
-	struct record record;
-	char was[24];
-	long since;
-
-	if (!record_read(&record, store->seen, id, 2) || !text_number(record.words[0], 0, INT64_MAX, &since))
-		return -1;
-	snprintf(was, sizeof(was), "%" PRIu64, node);
-	/* Inode number 0, which no device has, marks a use. */
-	*used = strcmp(record.words[1], "0") == 0;
-	return *used || strcmp(record.words[1], was) == 0 ? since : -1;
-}
-
-static void note_seen(const struct store *store, const char *id, int64_t now, uint64_t node)
-{
-	record_write(store->seen, id, "%" PRId64 " %" PRIu64 "\n", now, node);
+	record_write(store->seen, id, "%" PRId64 " %" PRIu64, since_ms, node);
 }
 
 int64_t seen_since(const struct store *store, const char *id, const struct seen *device, bool note)
 {
-	bool used = false;
-	int64_t now = sys_now_ms(), since = noted(store, id, device->node, &used);
+	int64_t since = sys_now_ms();
+	struct record record;
+	char node[24];
+	long noted;
 
-	if (since >= 0 && since <= now && !used)
-		return since;
-	if (since < 0 || since > now)
-		since = now;
-	/* Only the first look uses the creation time, which changes when the kernel evicts the inode. */
-	else if (device->created_ms > since)
-		since = device->created_ms;
+	snprintf(node, sizeof(node), "%" PRIu64, device->node);
+	if (record_read(&record, store->seen, id, 2) && text_number(record.words[0], 0, since, &noted)) {
+		if (strcmp(record.words[1], node) == 0)
+			return noted;
+		/* Only the first look uses the creation time, which changes when the kernel evicts the inode. */
+		if (strcmp(record.words[1], "0") == 0)
+			since = device->created_ms > noted ? device->created_ms : noted;
+	}
 	if (note)
 		note_seen(store, id, since, device->node);
 	return since;
@@ -184,7 +168,7 @@ void failure_note(const struct store *store, const char *pgpu, const char *type)
 {
 	autoclose int directory = store->run < 0 ? -1 : sys_own_dir(store->run, "failed");
 
-	record_write(directory, pgpu, "%" PRId64 " %s\n", sys_now_ms(), type);
+	record_write(directory, pgpu, "%" PRId64 " %s", sys_now_ms(), type);
 }
 
 void failure_forget(const struct store *store, const char *pgpu)
@@ -253,8 +237,8 @@ void silent_note(const struct store *store)
 
 	for (size_t i = 0; i < n && directory >= 0; i++)
 		if (!silent_read(&known, directory, all[i].who))
-			record_write(directory, all[i].who, "%d %" PRIu64 " %" PRId64 "\n", (int)all[i].pid,
-				     all[i].start, all[i].since_ms);
+			record_write(directory, all[i].who, "%d %" PRIu64 " %" PRId64, (int)all[i].pid, all[i].start,
+				     all[i].since_ms);
 }
 
 enum { DAY_S = 24 * 60 * 60 };
@@ -327,26 +311,16 @@ enum refusal refusal_of(const struct err *err)
 	}
 }
 
-/* Opens the file and allocates all its space. Two callers that create it concurrently get the same file. */
-static int open_counts(const struct host *host)
-{
-	autoclose int fd = openat(host->root, COUNTS, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
-
-	if (fd < 0 || posix_fallocate(fd, 0, sizeof(struct counts)) != 0)
-		return -1;
-	/* The mode must not depend on the umask. */
-	(void)!fchmod(fd, 0644);
-	return steal_fd(&fd);
-}
-
 void counts_add(const struct host *host, enum count_op op, int64_t took_ms, enum refusal refusal)
 {
-	autoclose int fd = open_counts(host);
+	autoclose int fd = openat(host->root, COUNTS, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
 	struct counts *counts;
 	size_t bucket = 0;
 
-	if (fd < 0)
+	if (fd < 0 || posix_fallocate(fd, 0, sizeof(*counts)) != 0)
 		return;
+	/* The mode must not depend on the umask. */
+	(void)!fchmod(fd, 0644);
 	counts = mmap(NULL, sizeof(*counts), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (counts == MAP_FAILED)
 		return;

@@ -22,8 +22,8 @@ struct affinity {
 	bool for_guest;      /* the device was made for a guest, by us or by another program */
 };
 
-/* 1: *out is the record; 0: there is no valid record. */
-int affinity_get(const struct store *store, const char *id, struct affinity *out);
+/* False: there is no valid record. */
+bool affinity_get(const struct store *store, const char *id, struct affinity *out);
 
 /* Lists each parent that has had a vGPU of the type, and returns their number. The caller frees *out. */
 size_t affinity_parents(const struct host *host, const char *type, char (**out)[PARENT_SIZE]);

@@ -133,7 +133,7 @@ static bool remembered(const char *id, const char *parent)
 {
 	struct affinity was;
 
-	return affinity_get(&store, id, &was) == 1 && strcmp(was.parent, parent) == 0;
+	return affinity_get(&store, id, &was) && strcmp(was.parent, parent) == 0;
 }
 
 static int undefine(const char *id)

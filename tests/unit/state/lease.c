@@ -169,7 +169,7 @@ static void test_affinity(const char *name)
 	struct affinity affinity;
 
 	put(store.affinity, name);
-	ok(affinity_get(&store, A, &affinity) == 1, "%s is remembered", name);
+	ok(affinity_get(&store, A, &affinity), "%s is remembered", name);
 	is(affinity.type, "nvidia-222", "with its type");
 	is(affinity.parent, "0000:41:00.4", "and where it was");
 	ok(!affinity.made_this_boot, "of another boot");
