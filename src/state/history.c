@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Reads and writes the records: a small file for each ID or pGPU, and the counts, which are in shared memory. */
+/* The records, each a small file of an ID or pGPU, and the counts, which are in shared memory. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -113,7 +113,7 @@ void affinity_gone(const struct store *store, const char *id)
 	if (!affinity_get(store, id, &was) || (!was.made_this_boot && !was.for_guest))
 		return;
 	was.made_this_boot = was.for_guest = false;
-	/* If the record cannot be updated, delete it, because it would let us remove a later device with this ID. */
+	/* An old record would let us remove a later device with this ID. */
 	if (affinity_write(store, id, &was) < 0)
 		unlinkat(store->affinity, id, 0);
 }
@@ -162,7 +162,7 @@ void seen_forget(const struct store *store, const char *id)
 		unlinkat(store->seen, id, 0);
 }
 
-enum { FAILURE_MS = 5 * 60 * 1000 }; /* by then most drivers have recovered, or an operator has attended to the card */
+enum { FAILURE_MS = 5 * 60 * 1000 }; /* by then most drivers have recovered */
 
 void failure_note(const struct store *store, const char *pgpu, const char *type)
 {
@@ -180,7 +180,7 @@ void failure_forget(const struct store *store, const char *pgpu)
 		unlinkat(store->run, path, 0);
 }
 
-/* Reads one record; false: it is invalid or too old. */
+/* False: the record is invalid or too old. */
 static bool failure_read(struct failure *failure, int directory, const char *name)
 {
 	int64_t now = sys_now_ms();
@@ -208,7 +208,7 @@ size_t failure_list(const struct store *store, struct failure **out)
 	return n;
 }
 
-/* Reads one record; false: it is invalid, or its process has ended. */
+/* False: the record is invalid, or its process has ended. */
 static bool silent_read(struct timed_child_silent *silent, int directory, const char *name)
 {
 	char text[256];
@@ -243,7 +243,7 @@ void silent_note(const struct store *store)
 
 enum { DAY_S = 24 * 60 * 60 };
 
-/* Is the file more than `days` days old? Its age is wall-clock time, so a clock change can lose records. */
+/* The age is wall-clock time, so a clock change can lose records. */
 static bool is_old(int dir, const char *name, int days)
 {
 	struct stat st;

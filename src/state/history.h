@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * Records that supplement the leases: a UUID's last parent, when a foreign device was first seen free, which type
- * failed on a pGPU, which drivers do not answer, and how often the hook was called since the last boot.
- *
- * Records are advisory: nothing fails if one cannot be written. Times in them are CLOCK_MONOTONIC.
- */
+/* Advisory records beside the leases: nothing fails if one cannot be written. Times are CLOCK_MONOTONIC. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,7 +9,7 @@
 #include "base/ident.h"
 #include "state/store.h"
 
-/* The record of an ID, kept across reboots: its last type and parent, and who created its device. */
+/* What is known of an ID across reboots. */
 struct affinity {
 	char type[TYPE_SIZE];
 	char parent[PARENT_SIZE];
@@ -28,7 +23,6 @@ bool affinity_get(const struct store *store, const char *id, struct affinity *ou
 /* Lists each parent that has had a vGPU of the type, and returns their number. The caller frees *out. */
 size_t affinity_parents(const struct host *host, const char *type, char (**out)[PARENT_SIZE]);
 
-/* Records the lease's type, parent and origin under its ID. Ignores errors. */
 void affinity_put(const struct store *store, const struct lease *lease, bool for_guest);
 
 /* Records that the device is gone. A new device with its ID then counts as made by another program, for no guest. */
@@ -60,7 +54,6 @@ struct failure {
 	char type[TYPE_SIZE];
 };
 
-/* Records a failure with the present time. Ignores errors. */
 void failure_note(const struct store *store, const char *pgpu, const char *type);
 void failure_forget(const struct store *store, const char *pgpu);
 
@@ -68,10 +61,9 @@ void failure_forget(const struct store *store, const char *pgpu);
 size_t failure_list(const struct store *store, struct failure **out);
 
 /*
- * Cards whose drivers do not answer reads. silent_recall() reads what other processes have recorded; silent_note()
- * records the cards that this process has found. The store recalls when it is opened or locked, and notes when it is
- * unlocked or closed, so each later process knows the card, and does not read it. Without the store's lock two writers
- * can lose a record, which costs one more read.
+ * Cards whose drivers do not answer reads: silent_recall() reads what other processes have found, silent_note() records
+ * what this one has. The store recalls when it is opened or locked, and notes when it is unlocked or closed. Without the
+ * store's lock two writers can lose a record, which costs one more read.
  */
 void silent_recall(const struct store *store);
 void silent_note(const struct store *store);

@@ -36,7 +36,7 @@ int store_dir_error(struct err *err, int code, const char *path)
 static int lock_error(struct err *err, int code, const char *name)
 {
 	err_sys(err, code, "/run/vgpu-lease/%s", name);
-	/* Make the file's name part of the cause, because a refusal shows only the cause as the reason of a pGPU. */
+	/* A refusal shows only the cause as the reason of a pGPU, so the cause includes the file's name. */
 	err_cause(err, 0);
 	return err_about(err, ERR_STATE);
 }
@@ -107,7 +107,7 @@ void store_close(struct store *store)
 	}
 }
 
-/* Accepts what sys_own_dir() accepts: a directory of root (or of a simulated host's user) not writable by others. */
+/* As sys_own_dir(): a directory of root, or of a simulated host's user, that others cannot write to. */
 bool store_trusts(const struct host *host, const struct stat *directory)
 {
 	bool is_user = *host->name && geteuid() != 0;
@@ -143,7 +143,6 @@ void store_space(int root, const char *path, struct store_space *space)
 	space->files = fs.f_files ? fs.f_ffree : LLONG_MAX;
 }
 
-/* 0, or the errno with which this path could not be created. */
 static int why_not_made(const struct host *host, const char *path)
 {
 	struct store_space space;
@@ -152,13 +151,12 @@ static int why_not_made(const struct host *host, const char *path)
 	return space.code ? -space.code : space.files ? 0 : ENOSPC;
 }
 
-/* 0, or the errno with which a file of this mode cannot be locked. */
 static int why_no_lock(mode_t mode)
 {
 	return S_ISREG(mode) ? 0 : S_ISDIR(mode) ? EISDIR : S_ISLNK(mode) ? ELOOP : S_ISFIFO(mode) ? ESPIPE : ENXIO;
 }
 
-/* Gives the error of a directory of the state, or of a lock file, that a start would find or make. */
+/* The error of a directory or lock file that a start would find or make. */
 static int look_at(const struct host *host, const char *path, bool is_lock, struct err *err)
 {
 	struct stat st;
@@ -180,7 +178,6 @@ int store_would_lock_pgpu(const struct host *host, const char *pgpu, struct err 
 	char path[PARENT_SIZE + 32];
 
 	snprintf(path, sizeof(path), STORE_RUN "/pgpu/%s.lock", pgpu);
-	/* A missing file can be created if the lease can, which is checked separately. */
 	return sys_exists(host->root, path) ? look_at(host, path, true, err) : 0;
 }
 
@@ -259,11 +256,6 @@ void store_name_holder(const struct store *store, const char *name, char *who, s
 		snprintf(who, size, "a child of process %d (which has exited), blocked in the kernel", (int)holder.pid);
 }
 
-uint64_t store_own_start(const struct store *store)
-{
-	return store->start ? store->start : sys_process_start(getpid());
-}
-
 static int held_error(const struct store *store, const char *name, int wait_ms, struct err *err)
 {
 	const char *fix = wait_ms > 0 ? "; see what it does, or try again (troubleshooting: the-lock-is-held)" : "";
@@ -276,7 +268,7 @@ static int held_error(const struct store *store, const char *name, int wait_ms, 
 	return err_cause(err, strlen("/run/vgpu-lease/: ") + strlen(name));
 }
 
-/* False if the lock file has been removed or replaced, so that other processes no longer see this lock. */
+/* False if the lock file has been removed or replaced, so that others no longer see this lock. */
 static bool is_current(const struct store *store, const char *name, int lock)
 {
 	struct stat ours, there;
@@ -302,9 +294,9 @@ static int take_lock(const struct store *store, const char *name, int wait_ms, s
 	}
 	if (!is_current(store, name, fd))
 		return take_lock(store, name, wait_ms - (int)(sys_now_ms() - since_ms), err);
-	snprintf(holder, sizeof(holder), "%-10d %-20" PRIu64 " %-20" PRId64 "\n", (int)getpid(), store_own_start(store),
-		 sys_now_ms());
-	/* Other processes need the holder only for a message, so a full or read-only file system is not an error. */
+	snprintf(holder, sizeof(holder), "%-10d %-20" PRIu64 " %-20" PRId64 "\n", (int)getpid(),
+		 sys_process_start(getpid()), sys_now_ms());
+	/* Without the record others only do not know since when, so a full or read-only file system is not an error. */
 	if (pwrite(fd, holder, strlen(holder), 0) < 0 && errno != ENOSPC && errno != EDQUOT && errno != EBADF)
 		return lock_error(err, errno, name);
 	return steal_fd(&fd);
@@ -312,10 +304,8 @@ static int take_lock(const struct store *store, const char *name, int wait_ms, s
 
 int store_lock(struct store *store, int wait_ms, struct err *err)
 {
-	int fd;
+	int fd = take_lock(store, STORE_LOCK, wait_ms, err);
 
-	store->start = store_own_start(store);
-	fd = take_lock(store, STORE_LOCK, wait_ms, err);
 	if (fd < 0)
 		return fd;
 	store->lock = fd;
@@ -386,7 +376,7 @@ static struct flock byte_of(const char *id, short type)
 	return (struct flock){ .l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)(place >> 1), .l_len = 1 };
 }
 
-/* Only queries the lock, because taking it would make another process's simultaneous attempt fail. */
+/* Queries the lock without taking it, which would make a simultaneous attempt fail. */
 static bool is_held(int fd, const char *id)
 {
 	struct flock byte = byte_of(id, F_WRLCK);

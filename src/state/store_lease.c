@@ -39,14 +39,14 @@ static int read_lease(const struct store *store, const char *name, struct lease 
 	return r == 0 && !is_of_this_boot(lease) ? -ESTALE : r;
 }
 
-/* Drops a lease of another boot. Its device ended with that boot; a present device with this ID is not ours. */
+/* The device ended with that boot; a present device with this ID is not ours. */
 static void drop_void(const struct store *store, const char *id)
 {
 	if (store->lock >= 0 && unlinkat(store->leases, id, 0) == 0)
 		log_info("lease of %s: dropped: written in another boot of this host", id);
 }
 
-/* An unreadable lease is an error, because its device, which must not be touched, is unknown. */
+/* This is an error, because the device that must not be touched is unknown. */
 static int cannot_read(const char *name, int r, struct err *err)
 {
 	if (r == -EPROTONOSUPPORT)
@@ -56,12 +56,6 @@ static int cannot_read(const char *name, int r, struct err *err)
 	else
 		err_sys(err, -r, "/run/vgpu-lease/leases/%s", name);
 	return err_about(err, ERR_STATE);
-}
-
-/* Does this error of read_lease() mean that the file is not a lease? */
-static bool is_garbage(int r)
-{
-	return r == -EINVAL || r == -ELOOP || r == -EISDIR;
 }
 
 /* Moves an invalid lease to garbage/, so that it is not read again. False: it stays, and readers skip it. */
@@ -87,7 +81,7 @@ static int take_lease(const struct store *store, const char *name, struct lease 
 		drop_void(store, name);
 	if (r == -ENOENT || r == -ESTALE)
 		return 0;
-	if (!is_garbage(r))
+	if (r != -EINVAL && r != -ELOOP && r != -EISDIR)
 		return cannot_read(name, r, err);
 	counts->garbage++;
 	if (store->lock >= 0)
@@ -189,7 +183,7 @@ int lease_put(const struct store *store, struct lease *lease, struct err *err)
 	lease->since_ms = sys_now_ms();
 	sys_boot_id(lease->boot);
 	lease->writer = getpid();
-	lease->writer_start = store_own_start(store);
+	lease->writer_start = sys_process_start(lease->writer);
 	r = lease_format(lease, text, LEASE_TEXT_MAX);
 	/* Leave out the instance, which only people need, so that the lease can be overwritten if /run is full. */
 	if (r > SYS_OVERWRITE_MAX && *lease->instance) {

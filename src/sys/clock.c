@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 
@@ -90,7 +91,17 @@ static struct process process_stat(pid_t pid)
 
 uint64_t sys_process_start(pid_t pid)
 {
-	return process_stat(pid).start;
+	static pid_t own;
+	static uint64_t own_start;
+
+	if (pid != getpid())
+		return process_stat(pid).start;
+	/* Every lock and lease records it. A forked child has another PID. */
+	if (pid != own) {
+		own = pid;
+		own_start = process_stat(pid).start;
+	}
+	return own_start;
 }
 
 bool sys_process_lives(pid_t pid, uint64_t start)
