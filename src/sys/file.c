@@ -68,7 +68,7 @@ ssize_t sys_read(int dir, const char *path, char *buf, size_t size)
 
 	if (fd < 0)
 		return -errno;
-	/* A short read means the end of the file. A second read to confirm the end would double the cost. */
+	/* A short read means the end of the file. */
 	do
 		r = read(fd, buf, size);
 	while (r < 0 && errno == EINTR);
@@ -166,10 +166,7 @@ int sys_publish(int dir, const char *name, const char *data, size_t len)
 
 	if (snprintf(fresh, sizeof(fresh), ".%s.new", name) >= (int)sizeof(fresh))
 		return -ENAMETOOLONG;
-	/*
-	 * A kill never leaves a half-written file, because it is written under another name and then renamed. O_TMPFILE
-	 * cannot be used: the hook runs in libvirtd's AppArmor profile, which forbids linking an unnamed file.
-	 */
+	/* Not O_TMPFILE: libvirtd's AppArmor profile, in which the hook runs, forbids linking an unnamed file. */
 	if (unlinkat(dir, fresh, 0) < 0 && errno != ENOENT)
 		return -errno;
 	fd = openat(dir, fresh, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0600);

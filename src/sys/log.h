@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The log: writes one line per event to the journal (with fields), to syslog if there is no journal, or to standard
- * error. Never log XML, which can contain passwords.
- *
- * Nothing is logged before log_open(), which a dry run does not call. The log never waits: a line that a full log does
- * not accept is lost, and a later line reports the number of lost lines.
+ * The log: a line per event to the journal, to syslog if there is no journal, or to standard error. Never log XML, which
+ * can contain passwords. Nothing is logged before log_open(). The log never waits: a line that a full log does not
+ * accept is lost, and a later line reports how many were.
  */
 #pragma once
 
@@ -16,10 +14,7 @@ void log_open(const char *program, const char *root);
 
 void log_open_stderr(const char *program);
 
-/*
- * Reports lost lines and closes the connection; the next line opens a new one. Call it at the end, and before closing
- * descriptors in bulk.
- */
+/* Reports lost lines and closes the connection, which the next line opens again. Call it before closing descriptors. */
 void log_close(void);
 
 /* Log an action or a warning, made printable and cut to 1,000 bytes. */

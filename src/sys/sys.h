@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Access to the operating system: the host's files, the clock, other processes. sys/log.h has the log,
- * sys/timed_child.h the children that wait for a driver.
+ * The operating system: the host's files, the clock, other processes.
  *
  * The host is the real one or, with --root, a directory with its own /sys, /proc, /dev, /run, /etc and /var/lib. Paths
- * on the host are relative to host.root and have no leading slash. The clocks and the processes of sys_process_*() are
- * the real ones even under --root.
+ * on it are relative to host.root. The clocks, processes and locks are the real ones even under --root.
  *
  * A function follows a symbolic link in the last component only if its comment says so. All descriptors are
  * close-on-exec. Failures return a negative errno, unless stated otherwise.
@@ -23,8 +21,8 @@
 #include "base/ident.h"
 
 /*
- * Every program calls this first. Opens each closed standard descriptor in a way that cannot be used, so that no other
- * file gets its number. Exits if one cannot be opened. From then on, running out of memory is logged.
+ * Every program calls this first. Opens each closed standard descriptor in a way that cannot be used, or exits, so that
+ * no other file gets its number. From then on, running out of memory is logged.
  */
 void sys_begin(void);
 
@@ -47,33 +45,26 @@ static inline struct host host_of_libvirt(const struct host *host)
 /* sys_list() for a directory of the host. If the directory is missing, returns 0 with *out NULL. */
 int host_list(DIR **out, const struct host *host, const char *path, struct err *err);
 
-/* Opens a directory for reading. Follows symbolic links, even the last one, because sysfs consists of them. */
+/* Opens a directory. Follows symbolic links, even the last one, because sysfs consists of them. */
 int sys_dir(int dir, const char *path);
 
-/*
- * Opens a directory for sys_next(), like sys_dir(). On failure returns NULL and sets errno. A negative `dir` is a
- * missing directory: ENOENT.
- */
+/* sys_dir() for sys_next(). NULL: the error is in errno; ENOENT if `dir` is negative. */
 DIR *sys_list(int dir, const char *path);
-/* Returns the next entry but . and .., in no order. NULL with errno 0: the end, or `d` is NULL; else an error. */
+/* The next entry but . and .., in no order. NULL with errno 0: the end, or `d` is NULL; else an error. */
 const struct dirent *sys_next(DIR *d);
-/* Returns the descriptor of `d`; do not close it. */
+/* The descriptor of `d`; do not close it. */
 int sys_list_fd(DIR *d);
 
-/*
- * Opens a directory of our own. Creates it if it is missing, and makes it readable by everybody (0755). -EPERM: another
- * user owns it or may write to it.
- */
+/* Opens or creates a directory of our own, which everybody can read. -EPERM: others own it or may write to it. */
 int sys_own_dir(int dir, const char *path);
 
 bool sys_exists(int dir, const char *path);
 
-/* Copies the last component of a symbolic link's target to buf[size], or after a failure "". -ENAMETOOLONG: no fit. */
+/* Copies the last component of a symbolic link's target to buf[size]; after a failure, "". -ENAMETOOLONG: no fit. */
 int sys_link(int dir, const char *path, char *buf, size_t size);
 
 /*
- * Reads a small file (a sysfs attribute, a record) into buf[size], adds a NUL and cuts trailing white space. Returns
- * the length, or:
+ * Reads a small file into buf[size], adds a NUL and cuts trailing white space. Returns the length, or:
  *   -EFBIG: the file does not fit
  *   -EINVAL: the file holds a NUL byte
  *   other: the errno of open or read; -ELOOP: a symbolic link
@@ -86,10 +77,7 @@ int sys_slurp(int fd, size_t max, char **out, size_t *len);
 /* Reads one byte of a file, to see whether its storage answers. Follows links. Can hang. */
 int sys_probe(int dir, const char *path);
 
-/*
- * Writes `len` bytes to an existing file in one write(2), as sysfs requires, and does not truncate the file. The errno
- * of a failed write is the kernel driver's; -EIO also means a short write.
- */
+/* Writes to an existing file in one write(2), as sysfs requires. The errno is the driver's; -EIO: also a short write. */
 int sys_poke(int dir, const char *path, const char *data, size_t len);
 
 /* In a new process, closes all descriptors except the standard ones and those in `keep` (-1: none). */
@@ -98,17 +86,15 @@ void sys_close_but(const int *keep, size_t n);
 int sys_write_all(int fd, const char *data, size_t len);
 
 /*
- * Writes the file `name` in `dir`, with mode 0644. The file appears with all of `data` or not at all, even if the
- * process is killed, and replaces an existing file. A killed writer leaves ".NAME.new", which the next writer removes.
- * A file must have one writer at a time.
+ * Writes or replaces a file, with mode 0644. It appears with all of `data` or not at all, even if the process is killed;
+ * that leaves ".NAME.new", which the next writer removes. A file must have one writer at a time.
  */
 int sys_publish(int dir, const char *name, const char *data, size_t len);
 
 /*
- * Overwrites a small text file in place, when there is no space for another file. The single write to a single page
- * cannot be interrupted by a kill. Newlines replace the rest of a longer old text, and sys_read() cuts them. A reader
- * that does not hold the writers' lock can see a mixture. -ENOSPC: no space, or the old or new text is larger than
- * SYS_OVERWRITE_MAX.
+ * Overwrites a small text file in place, when there is no space for another file, in a write of one page, which a kill
+ * cannot interrupt. Newlines, which sys_read() cuts, replace the rest of a longer old text. A reader without the
+ * writers' lock can see a mixture. -ENOSPC: no space, or a text is larger than SYS_OVERWRITE_MAX.
  */
 enum { SYS_OVERWRITE_MAX = 4096 };
 int sys_overwrite(int dir, const char *name, const char *data, size_t len);
@@ -130,8 +116,8 @@ void sys_boot_id(char out[UUID_SIZE]);
 void sys_sleep_ms(int ms);
 
 /*
- * The next sleep of a process that has polled since `since_ms`: an eighth of that time, 2 to 50 ms. If forty processes
- * polled every 2 ms, they would keep the process that they wait for from running.
+ * The next sleep of a process that has polled since `since_ms`: an eighth of that time, 2 to 50 ms. Forty processes that
+ * poll every 2 ms would keep the process that they wait for from running.
  */
 static inline int sys_pause_ms(int64_t since_ms)
 {
@@ -147,13 +133,13 @@ uint64_t sys_process_start(pid_t pid);
 bool sys_process_lives(pid_t pid, uint64_t start);
 
 /*
- * True if the process with this PID has begun to exit. Its descriptors can no longer be listed, but the kernel can
- * still be closing them, for ever if a driver hangs.
+ * True if the process has begun to exit. Its descriptors can no longer be listed, but the kernel can still be closing
+ * them, for ever if a driver hangs.
  */
 bool sys_process_exits(pid_t pid);
 
 /*
- * The process that took the flock(2) of this file, as the kernel says; 0: none, or not known. A child that inherits the
- * lock does not take it. A taker that has exited is known only in the first PID namespace.
+ * The process that took the flock(2) of this file, not a child that inherited it; 0: none, or not known. A process that
+ * has exited is known only in the first PID namespace.
  */
 pid_t sys_lock_taker(int dir, const char *path);

@@ -43,7 +43,7 @@ enum { JOB_ROOM = 2 * sizeof(struct job) }; /* upper limit of a job's space in a
 
 static struct job *current; /* set only in the child */
 
-/* The children that this process has abandoned, and the devices that do not answer. */
+/* The abandoned children of this process, and the devices that do not answer. */
 static struct {
 	pid_t *left;
 	struct timed_child_silent silent[TIMED_CHILD_SILENT_MAX];
@@ -110,7 +110,7 @@ static int left_ms(const struct job *job)
 	return left < BOUNDED_ANSWER_MS ? (int)left : BOUNDED_ANSWER_MS;
 }
 
-/* Abandons the child if its time is up during a call that can hang. Returns true if the child is abandoned. */
+/* Abandons the child if its time is up during a call that can hang. */
 static bool abandon_if_late(struct job *job, pid_t pid)
 {
 	struct timed_child_silent s = { .pid = pid, .start = sys_process_start(pid), .since_ms = job->asked_ms };
@@ -128,8 +128,8 @@ static bool abandon_if_late(struct job *job, pid_t pid)
 	return true;
 }
 
-/* Returns 1: the child has ended (or SIGCHLD is ignored, so that waitpid() fails); 0: it was abandoned. */
-static int wait_for(struct job *job, pid_t pid)
+/* True: the child has ended (or SIGCHLD is ignored, so that waitpid() fails). False: it was abandoned. */
+static bool wait_for(struct job *job, pid_t pid)
 {
 	autoclose int fd = (int)syscall(SYS_pidfd_open, pid, 0); /* since Linux 5.3 */
 	struct pollfd end = { .fd = fd, .events = POLLIN };
@@ -143,9 +143,9 @@ static int wait_for(struct job *job, pid_t pid)
 			continue;
 		if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_FAILURE)
 			mem_out();
-		return 1;
+		return true;
 	} while (!abandon_if_late(job, pid));
-	return 0;
+	return false;
 }
 
 static int run(struct job *job, timed_child_work *work, void *arg, struct arena *arena, const int keep[3],
@@ -166,7 +166,7 @@ static int run(struct job *job, timed_child_work *work, void *arg, struct arena 
 		job->done = true;
 		_exit(EXIT_SUCCESS);
 	}
-	if (wait_for(job, pid) == 0) {
+	if (!wait_for(job, pid)) {
 		if (!job->reads)
 			return err_set(err, ETIMEDOUT, "the kernel did not answer within %g s",
 				       (job->wait_ms + 50 - (job->wait_ms + 50) % 100) / 1000.0);

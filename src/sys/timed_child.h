@@ -3,14 +3,12 @@
  * Waits for a driver that may never answer: a child does the work, and its parent waits for a limited time.
  *
  * The parent sees the child's results only in memory that both share (an arena of base/mem.h). When the time is up, the
- * parent abandons the child, and never kills it. The child ends when the call that hangs returns. If the parent was
- * killed, the child ends before its next call that can hang.
+ * parent abandons the child, and never kills it: the child ends when the call that hangs returns. A child of a killed
+ * parent ends before its next call that can hang.
  *
- * The child keeps only the descriptors that it is given. It keeps no standard ones, because libvirt would wait for
- * those to close. The child of a write keeps the write's lock until the kernel has finished.
- *
- * The child can be abandoned only in timed_child_read() and timed_child_poke(), because nothing else can hang. While a
- * read hangs, this process does not read from that device again.
+ * The child keeps only the descriptors that it is given, such as the lock of its write, and no standard ones, because
+ * libvirt would wait for those to close. It can be abandoned only in timed_child_read() and timed_child_poke(); nothing
+ * else can hang. While a read hangs, this process does not read from that device again.
  */
 #pragma once
 
@@ -33,8 +31,8 @@ typedef int timed_child_work(void *arg, struct err *err);
 
 /*
  * Runs work that writes, with `wait_ms` for all of it. If the work begins with a read and `read_ms` is not 0, that read
- * has `read_ms` of its own. The child keeps only the descriptors `root` and `locks` (-1: none). The caller can close
- * its locks at once, because the child has its own copies. Returns the result of `work`, or:
+ * has `read_ms` of its own. The child keeps copies of the descriptors `root` and `locks` (-1: none). Returns the result
+ * of `work`, or:
  *   -ETIMEDOUT: a call hangs in the child, which makes no other call; a write may still succeed
  *   -EHOSTDOWN: the first read was not answered in time, and nothing is written
  *   -EINTR: the child was killed, and its write has ended; the caller must check the outcome
@@ -45,8 +43,8 @@ int timed_child_run(timed_child_work *work, void *arg, int root, const int locks
 
 /*
  * Runs work that reads, with `wait_ms` for each read, and twice that for successive reads of one device. The child
- * keeps only the descriptor `root`. It allocates from `arena`; NULL: from its own memory, which is lost. `work` must
- * not call this function. Returns the result of `work`, or:
+ * keeps the descriptor `root`, and allocates from `arena`; NULL: from its own memory, which is lost. `work` must not
+ * call this function. Returns the result of `work`, or:
  *   -ETIMEDOUT: a read hangs, and the work is incomplete
  *   -EINTR: the child was killed
  *   other: fork failed
