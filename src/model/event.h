@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Events of vGPUs in the log. Each has a MESSAGE_ID (see etc/catalog), and fields for `vgpu-lease log`. */
+/* Events of vGPUs in the log, with a MESSAGE_ID (see etc/catalog), and fields for `vgpu-lease log`. */
 #pragma once
 
 #include "model/lease.h"
@@ -28,7 +28,7 @@ struct event_about {
 
 struct event_about event_of(const struct lease *lease);
 
-/* The word of VGPU_LEASE_EVENT in the journal. */
+/* The value of VGPU_LEASE_EVENT. */
 const char *event_word(enum event event);
 
 /* Logs an event, as a warning if an operator must look into it. */

@@ -131,7 +131,7 @@ static bool encoded(const char **text, const char *key, char *out, size_t size)
 	return field(text, key, value, sizeof(value)) && decode(out, size, value);
 }
 
-/* Reads a key that leases of the first version do not have. A missing key gives "". */
+/* A key that was added after the first version. If it is missing, `out` is "". */
 static bool added(const char **text, const char *key, char *out, size_t size)
 {
 	size_t klen = strlen(key);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A lease says which vGPU belongs to which domain, because the XML of two domains can name the same device. It
- * identifies the domain by UUID, because the name can change. The lease is written before its device is created, and
- * dropped after the device is removed. So a process that dies in between leaves a record of the unfinished work.
+ * A lease says which domain, by UUID, a vGPU belongs to; the XML of two domains can name the same device. It is written
+ * before its device is created, and dropped after the device is removed, so a process that dies in between leaves a
+ * record of the unfinished work.
  *
  *   reserved   held until its deadline for a domain that migrates or is restored; the device does not exist yet, or
  *              vgpu-lease did not create it
@@ -26,7 +26,7 @@ enum lease_origin { LEASE_CREATED, LEASE_ADOPTED };
 struct lease {
 	struct vgpu_ref vgpu;
 	char domain[UUID_SIZE];
-	char name[DOMAIN_NAME_SIZE];  /* for messages: the UUID identifies the domain */
+	char name[DOMAIN_NAME_SIZE];  /* for messages */
 	char project[PROJECT_SIZE];   /* "" none */
 	char instance[INSTANCE_SIZE]; /* the domain's name in Nova; "" none */
 	enum lease_state state;
@@ -39,7 +39,7 @@ struct lease {
 	uint64_t writer_start;
 	char boot[UUID_SIZE]; /* the boot in which the lease was written; "": an earlier version wrote it */
 	/* Set by survey, not stored in the file: */
-	bool at_work; /* whether a process works on the lease now */
+	bool at_work; /* a process works on the lease */
 	bool hangs;   /* its driver has not answered for too long: no start waits for it */
 	enum presence device;
 	bool reclaimable; /* can be removed to make capacity: its domain has gone, or only its release is pending */
@@ -54,7 +54,6 @@ struct leases {
 	int aside;   /* invalid files that were moved to garbage/ */
 };
 
-/* The words in the file format and in JSON. */
 extern const char *const lease_state_words[LEASE_RELEASING + 1];
 extern const char *const lease_origin_words[LEASE_ADOPTED + 1];
 
@@ -68,20 +67,16 @@ const char *lease_holder(char buf[HOLDER_SIZE], const struct lease *lease);
 /* Returns a lease of this vGPU for the requesting domain. The caller sets the remaining fields. */
 struct lease lease_for(const struct request *request, const struct vgpu_ref *vgpu);
 
-/*
- * Convert a lease to text and back. lease_format() returns the length, or -ENOSPC; lease_parse() 0, -EINVAL, or
- * -EPROTONOSUPPORT for a later version's lease, which must not be changed.
- */
+/* Returns the length, or -ENOSPC. */
 int lease_format(const struct lease *lease, char *buf, size_t size);
+
+/* Returns 0, -EINVAL, or -EPROTONOSUPPORT for a later version's lease, which must not be changed. */
 int lease_parse(struct lease *lease, const char *text);
 
 /* True if both are NULL, or one record: ID, domain, state, writer and time are the same. */
 bool lease_same(const struct lease *a, const struct lease *b);
 
-/*
- * Does the lease stand for nothing: an expired reservation, or a creation that has no device (`exists`) and on which no
- * process works? A plain VF has no device of its own.
- */
+/* Is the lease an expired reservation, or a creation without a device (as for any plain VF) and without a process? */
 bool lease_is_void(const struct lease *lease, bool exists, bool at_work, int64_t now_ms);
 
 struct lease *lease_find(const struct leases *leases, const char *id);
@@ -96,18 +91,14 @@ void lease_list_free(struct leases *leases);
 #define autoleases __attribute__((cleanup(lease_list_free)))
 
 /*
- * The owner of a vGPU decides who removes it after its domain has released it.
+ * Who removes a vGPU after its domain has released it.
  *
- * mdevctl owns an mdev whose UUID has a definition on its parent. Nova owns an mdev that a Nova instance names. Nova
- * also owns an mdev that no domain names, if its pGPU is in the pool and the pool comes from a nova.conf: Nova counts
- * it, whatever its type, and never removes it.
+ * mdevctl owns an mdev whose UUID has a definition on its parent. Nova owns an mdev that a Nova instance names, and one
+ * that no domain names, if its pGPU is in the pool and the pool comes from a nova.conf: Nova counts it, whatever its
+ * type, and never removes it. A VF, which has no definition, belongs to the software that set its type.
  *
- * The hook creates an mdev of another owner if it is missing, but never removes it: Nova would count the remaining
- * definition as a device, pick it for the next instance and fail, and would resume a suspended instance without its
- * vGPU.
- *
- * A VF belongs to the software that set its type, because a VF has no definition, and no manager counts a type that
- * stays set on a VF.
+ * The hook creates a missing mdev of another owner, but never removes it: Nova would count the remaining definition as
+ * a device, pick it for the next instance and fail, and would resume a suspended instance without its vGPU.
  */
 enum owner { OWNER_HOOK, OWNER_NOVA, OWNER_MDEVCTL, OWNER_OTHER };
 
@@ -123,7 +114,7 @@ enum owner owner_of(const struct owner_facts *facts);
 /* The origin of this owner's vGPU. A release removes a `created` vGPU and keeps an `adopted` one. */
 enum lease_origin owner_origin(enum owner owner);
 
-/* Words for people and programs; NULL for OWNER_OTHER. */
+/* NULL for OWNER_OTHER. */
 extern const char *const owner_words[OWNER_OTHER + 1];
 
 /* Why a release keeps the vGPU, as a clause of a message; NULL for OWNER_HOOK and OWNER_OTHER. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What identifies a vGPU: framework, ID, type and location; and what a domain asks for. */
+/* A vGPU, and what a domain asks for. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,22 +12,15 @@ enum { UNKNOWN = -1, TYPE_NAME_SIZE = 128, REASON_SIZE = 256 };
 
 enum framework { FW_MDEV, FW_VARIANT, FW_VF };
 
-/* The words in files and in JSON: "mdev", "variant", "vf". */
 extern const char *const framework_words[FW_VF + 1];
 
-/*
- * True if `word` means the type of this name. `word` can omit the brand, as in NVIDIA's documents: "T4-1B" for "GRID
- * T4-1B", "L40S-2Q" for "NVIDIA L40S-2Q".
- */
+/* Does `word` mean the type of this name? It can omit the brand, as NVIDIA's documents do: "T4-1B" for "GRID T4-1B". */
 bool type_is_named(const char *name, const char *word);
 
-/* True if both IDs begin with the name of one driver, such as "nvidia" in nvidia-35. */
+/* Do both IDs begin with the name of one driver, such as "nvidia" in nvidia-35? */
 bool type_has_driver_of(const char *type, const char *other);
 
-/*
- * Whether a vGPU's device exists. PRESENCE_UNKNOWN: the check was not possible, so nothing is dropped, removed or
- * created. As a boolean, a presence is true if the device may exist.
- */
+/* Whether a device exists. On PRESENCE_UNKNOWN nothing is dropped, removed or created. Not 0: it may exist. */
 enum presence { ABSENT, PRESENT, PRESENCE_UNKNOWN };
 
 /* One vGPU. "" stands for an unknown value. */
@@ -56,8 +49,8 @@ enum vgpu_request_kind { REQUEST_MDEV, REQUEST_PCI };
 enum numa_preference { NUMA_AUTO, NUMA_NONE, NUMA_NODE };
 
 /*
- * What the target of a migration must know about a vGPU to accept it. The vGPU's host writes these facts into the
- * <vgpu:device>. Printable ASCII; "": unknown.
+ * What the target of a migration must know about a vGPU. The vGPU's host writes these facts into the <vgpu:device>.
+ * Printable ASCII; "": unknown.
  */
 struct migration_facts {
 	char type[LABEL_SIZE], name[LABEL_SIZE];
@@ -111,7 +104,7 @@ struct request {
 
 const struct vgpu_request *request_find(const struct request *request, const char *id);
 
-/* True if the request asks for exactly this device. */
+/* Is exactly this device requested? */
 bool request_names(const struct request *request, const char *id);
 
 bool request_excludes(const struct request *request, const char *id);

@@ -125,7 +125,7 @@ bool affinity_is_for_guest(const struct store *store, const char *id)
 	return affinity_get(store, id, &affinity) && (affinity.made_this_boot || affinity.for_guest);
 }
 
-/* A record of seen/: since when the device `node` is idle. Number 0, which no device has, marks the last use of the ID. */
+/* Records since when the device `node` is idle; `node` 0, which no device has: when the ID was last used. */
 static void note_seen(const struct store *store, const char *id, int64_t since_ms, uint64_t node)
 {
 	record_write(store->seen, id, "%" PRId64 " %" PRIu64, since_ms, node);

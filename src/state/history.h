@@ -62,8 +62,8 @@ size_t failure_list(const struct store *store, struct failure **out);
 
 /*
  * Cards whose drivers do not answer reads: silent_recall() reads what other processes have found, silent_note() records
- * what this one has. The store recalls when it is opened or locked, and notes when it is unlocked or closed. Without the
- * store's lock two writers can lose a record, which costs one more read.
+ * what this one has. The store recalls when it is opened or locked, and notes when it is unlocked or closed. Without
+ * the store's lock two writers can lose a record, which costs one more read.
  */
 void silent_recall(const struct store *store);
 void silent_note(const struct store *store);

@@ -99,8 +99,8 @@ bool store_locked(const struct store *store, const char *name);
 void store_name_holder(const struct store *store, const char *name, char *who, size_t size);
 
 /*
- * The error of a wait of `waited_ms` (0: none) for the lock of `pgpu` (NULL: of the store): -ETIMEDOUT, with the holder.
- * 0: the lock is not held.
+ * The error of a wait of `waited_ms` (0: none) for the lock of `pgpu` (NULL: of the store): -ETIMEDOUT, with the
+ * holder. 0: the lock is not held.
  */
 int store_lock_holder(const struct store *store, const char *pgpu, int waited_ms, struct err *err);
 
@@ -108,10 +108,10 @@ int store_lock_holder(const struct store *store, const char *pgpu, int waited_ms
 int store_lock_hung(const struct store *store, const char *pgpu, int64_t longest_ms, struct err *err);
 
 /*
- * Takes the work lock of a vGPU and returns its descriptor. A process that creates, takes over or removes the vGPU holds
- * the lock from before the lease shows it until the lease records the outcome; a child that writes to the driver keeps a
- * copy. Needs the store's lock, but no space in /run. -EAGAIN: another process holds the lock. The lock ends as that of
- * a pGPU.
+ * Takes the work lock of a vGPU and returns its descriptor. A process that creates, takes over or removes the vGPU
+ * holds the lock from before the lease shows it until the lease records the outcome; a child that writes to the driver
+ * keeps a copy. Needs the store's lock, but no space in /run. -EAGAIN: another process holds the lock. The lock ends as
+ * that of a pGPU.
  */
 int store_lock_vgpu(const struct store *store, const char *id, struct err *err);
 void store_unlock_vgpu(const char *id, int lock);

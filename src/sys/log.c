@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Sends each line as one datagram, to the journal in its native protocol, or to syslog. sd_journal_send(3) and syslog(3)
- * would wait for a full log without limit.
+ * Sends each line as one datagram, to the journal in its native protocol, or to syslog. sd_journal_send(3) and
+ * syslog(3) would wait for a full log without limit.
  */
 #include "sys/log.h"
 

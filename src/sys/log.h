@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The log: a line per event to the journal, to syslog if there is no journal, or to standard error. Never log XML, which
- * can contain passwords. Nothing is logged before log_open(). The log never waits: a line that a full log does not
- * accept is lost, and a later line reports how many were.
+ * The log: a line per event to the journal, to syslog if there is no journal, or to standard error. Never log XML,
+ * which can contain passwords. Nothing is logged before log_open(). The log never waits: a line that a full log does
+ * not accept is lost, and a later line reports how many were.
  */
 #pragma once
 

@@ -77,7 +77,7 @@ int sys_slurp(int fd, size_t max, char **out, size_t *len);
 /* Reads one byte of a file, to see whether its storage answers. Follows links. Can hang. */
 int sys_probe(int dir, const char *path);
 
-/* Writes to an existing file in one write(2), as sysfs requires. The errno is the driver's; -EIO: also a short write. */
+/* Writes to an existing file in one write(2), as sysfs requires. -EIO also means a short write. */
 int sys_poke(int dir, const char *path, const char *data, size_t len);
 
 /* In a new process, closes all descriptors except the standard ones and those in `keep` (-1: none). */
@@ -86,8 +86,8 @@ void sys_close_but(const int *keep, size_t n);
 int sys_write_all(int fd, const char *data, size_t len);
 
 /*
- * Writes or replaces a file, with mode 0644. It appears with all of `data` or not at all, even if the process is killed;
- * that leaves ".NAME.new", which the next writer removes. A file must have one writer at a time.
+ * Writes or replaces a file, with mode 0644. It appears with all of `data` or not at all, even if the process is
+ * killed; that leaves ".NAME.new", which the next writer removes. A file must have one writer at a time.
  */
 int sys_publish(int dir, const char *name, const char *data, size_t len);
 
@@ -116,8 +116,8 @@ void sys_boot_id(char out[UUID_SIZE]);
 void sys_sleep_ms(int ms);
 
 /*
- * The next sleep of a process that has polled since `since_ms`: an eighth of that time, 2 to 50 ms. Forty processes that
- * poll every 2 ms would keep the process that they wait for from running.
+ * The next sleep of a process that has polled since `since_ms`: an eighth of that time, 2 to 50 ms. Forty processes
+ * that poll every 2 ms would keep the process that they wait for from running.
  */
 static inline int sys_pause_ms(int64_t since_ms)
 {
