@@ -2,11 +2,9 @@
 /*
  * The hook that libvirt calls: /etc/libvirt/hooks/qemu GUEST OP SUBOP EXTRA, with the domain's XML on standard input.
  *
- * The order of the steps makes the hook safe: 1. open any missing standard descriptor, so that no other file gets its
- * number; 2. exit at once if the operation is not one of ours; 3. exit at the gate if the domain has no vGPU, before
- * libxml2 is loaded; 4. parse the XML, read the configuration, run the operation; 5. print one line on stderr if
- * prepare or migrate refuses. Other operations exit with 0 even after an error, because libvirt kills the running guest
- * after a failed reconnect, and can delete the saved guest after a failed restore.
+ * An operation that is not ours ends at once, a domain without a vGPU at the gate, before libxml2 is loaded. Only
+ * prepare and migrate refuse, with one line on stderr. Other operations exit with 0 even after an error, because
+ * libvirt kills the running guest after a failed reconnect, and can delete the saved guest after a failed restore.
  */
 #include <errno.h>
 #include <signal.h>
@@ -67,10 +65,7 @@ static const struct arg options[] = {
 	{ 0 },
 };
 
-/*
- * Four arguments are always a call by libvirt, even if a domain is named --dry-run. Any other call has options, "--"
- * and the four arguments.
- */
+/* Four arguments are a call by libvirt, even if a domain is named --dry-run. Any other call has "--" before them. */
 static int parse_call(struct hook *hook, int argc, char **argv, struct err *err)
 {
 	char **words = argv + 1;
@@ -139,7 +134,7 @@ static const struct operation operations[] = {
 	{ "release", "end", COUNT_RELEASE, false, false, PLAN_PREPARE },
 };
 
-/* Returns NULL for operations that do not concern us, such as start, started, stopped and attach. */
+/* NULL: not ours, such as start, started, stopped and attach. */
 static const struct operation *find_operation(const struct hook *hook)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(operations); i++)
@@ -148,22 +143,12 @@ static const struct operation *find_operation(const struct hook *hook)
 	return NULL;
 }
 
-/* Returns 0 even if the file does not exist. Fails if it is invalid. */
-static int read_config(struct hook *hook, struct err *err)
-{
-	hook->lifecycle.powerless = !hook->args.root && geteuid() != 0;
-	if (hook->lifecycle.powerless)
-		err_set(&hook->config.why, EPERM, "libvirt does not run as root");
-	else if (inventory_load_config(&hook->config, &hook->host, hook->args.config, err) < 0 && err->code != ENOENT)
-		return err_about(err, ERR_CONFIG);
-	return 0;
-}
-
 static int open_host(struct hook *hook, struct err *err)
 {
 	return hook->host.root >= 0 ? 0 : host_open(&hook->host, hook->args.root, err);
 }
 
+/* A missing configuration is no error, an invalid one is. */
 static int read_host(struct hook *hook, struct err *err)
 {
 	if (hook->read)
@@ -172,12 +157,17 @@ static int read_host(struct hook *hook, struct err *err)
 	if (open_host(hook, err) < 0)
 		return -err->code;
 	hook->read = true;
-	return read_config(hook, err);
+	hook->lifecycle.powerless = !hook->args.root && geteuid() != 0;
+	if (hook->lifecycle.powerless)
+		err_set(&hook->config.why, EPERM, "libvirt does not run as root");
+	else if (inventory_load_config(&hook->config, &hook->host, hook->args.config, err) < 0 && err->code != ENOENT)
+		return err_about(err, ERR_CONFIG);
+	return 0;
 }
 
 /*
- * True if the domain has a lease, or if any domain has a lease and this UUID cannot be read. The XML does not decide: a
- * VF needs no <vgpu:device>, and a leased device can be detached.
+ * True also if any domain has a lease and this UUID cannot be read. The XML does not decide: a VF needs no
+ * <vgpu:device>, and a leased device can be detached.
  */
 static bool is_leased(struct hook *hook)
 {
@@ -189,8 +179,7 @@ static bool is_leased(struct hook *hook)
 }
 
 /*
- * True if the domain might have a vGPU or, at a release, a lease. A PCI hostdev can be a VF of the pool or, at a start,
- * a pGPU with leased vGPUs. An error in the configuration is only logged.
+ * Might the domain have a vGPU or, at a release, a lease? A PCI hostdev can be a VF of the pool or, at a start, a pGPU.
  */
 static int gate(struct hook *hook, enum count_op what, struct err *err)
 {
@@ -207,7 +196,7 @@ static int gate(struct hook *hook, enum count_op what, struct err *err)
 	return hostdev_filter_may_keep(&hook->host, &hook->config, what == COUNT_PREPARE);
 }
 
-/* Reads only the domain's UUID, because a release needs no more of the XML. */
+/* A release needs only the domain's UUID. */
 static int read_owner(struct hook *hook, struct err *err)
 {
 	if (!domxml_peek_uuid(hook->uuid, hook->xml, hook->len)) {
@@ -240,7 +229,7 @@ static int read_hostdevs(struct hook *hook, const struct operation *operation, s
 				      err);
 }
 
-/* Prints the plan and the new XML. noinline keeps the large variables off run()'s stack. */
+/* noinline keeps the large variables off run()'s stack. */
 __attribute__((noinline)) static int dry_plan(struct hook *hook, const struct operation *operation, struct err *err)
 {
 	autopreview struct preview preview = { 0 };
@@ -323,10 +312,7 @@ static void log_refusal(const struct hook *hook, const struct err *err)
 	event_log(EVENT_REFUSED, &about, "%s: domain %s: %s", hook->op, hook->name, err->text);
 }
 
-/*
- * Writes the prefix of a refusal. Names this host for a migration or restore, because another host may show the
- * message.
- */
+/* The prefix of a refusal. Another host may show that of a migration or restore, so it names this host. */
 static void name_refused(char prefix[PREFIX_SIZE], const struct hook *hook, const struct operation *operation)
 {
 	char own[HOST_NAME_SIZE] = "", host[HOST_NAME_SIZE], shown[SHOWN_NAME - HOST_NAME_SIZE];
@@ -406,7 +392,7 @@ int main(int argc, char **argv)
 
 	/*
 	 * exit() would run the destructors of libxml2 and its libraries, which make a start with a vGPU a tenth slower.
-	 * _exit() is safe because nothing is buffered. LeakSanitizer needs exit().
+	 * Nothing is buffered. LeakSanitizer needs exit().
 	 */
 #ifdef __SANITIZE_ADDRESS__
 	return status;

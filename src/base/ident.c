@@ -81,14 +81,11 @@ bool pci_guess(char out[PCI_SIZE], const char *s)
 	return pci_parse(out, like);
 }
 
+#define CAPITALS "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+
 static bool is_word(const char *s)
 {
-	if (!isalnum((unsigned char)*s))
-		return false;
-	for (; *s; s++)
-		if (!isalnum((unsigned char)*s) && !strchr("_.-", *s))
-			return false;
-	return true;
+	return *s && !strchr("_.-", *s) && !s[strspn(s, CAPITALS "abcdefghijklmnopqrstuvwxyz.-")];
 }
 
 bool parent_parse(char out[PARENT_SIZE], const char *s)
@@ -140,9 +137,5 @@ bool id_guess(char out[ID_SIZE], const char *s)
 
 bool class_is_valid(const char *s)
 {
-	if (strcmp(s, "VGPU") == 0)
-		return true;
-	if (strncmp(s, "CUSTOM_", 7) != 0 || !s[7])
-		return false;
-	return s[strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")] == '\0';
+	return strcmp(s, "VGPU") == 0 || (strncmp(s, "CUSTOM_", 7) == 0 && s[7] && !s[strspn(s, CAPITALS)]);
 }

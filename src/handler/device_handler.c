@@ -35,8 +35,7 @@ enum {
 	ARENA_SIZE = 64 << 20, /* limit of what a pass leaves; untouched pages cost nothing */
 };
 
-/* Reads the configuration. An invalid one is logged, and a valid one from before stays. */
-static void read_config(struct handler *h, bool first)
+void handler_read_config(struct handler *h, bool first)
 {
 	bool keeps = !first && config_is_valid(&h->config);
 	struct config config;
@@ -72,28 +71,21 @@ int handler_open(struct handler *h, const char *root, const char *config_path, s
 	config_default(&h->config);
 	if (host_open(&h->host, root, err) < 0 || handler_hold_lock(h, err) < 0)
 		return -err->code;
-	read_config(h, true);
+	handler_read_config(h, true);
 	return 0;
 }
 
 void handler_close(struct handler *h)
 {
 	free(h->last.reported);
-	h->last.reported = NULL;
 	lease_list_free(&h->last.seen);
 	config_free(&h->config);
 	/* Without a process that updates the metrics, old ones would seem current. */
-	if (h->lock >= 0)
+	if (h->lock >= 0) {
 		unlinkat(h->host.root, "run/vgpu-lease/" METRICS, 0);
-	if (h->lock >= 0)
 		close(h->lock);
-	h->lock = -1;
+	}
 	host_close(&h->host);
-}
-
-void handler_reload(struct handler *h)
-{
-	read_config(h, false);
 }
 
 /* Logs the lines that the last report does not have. Both reports begin with '\n'. */
@@ -107,7 +99,7 @@ static void log_new_lines(const char *text, const char *last)
 		}
 }
 
-/* Logs the new lines of the pass's report, and sets the status. */
+/* Logs what is new in the pass's report, and sets the status. */
 static void report_pass(struct handler *h, const struct gc *pass)
 {
 	size_t leases = 0, foreign = 0, len;
@@ -194,7 +186,7 @@ static int write_metrics(const struct handler *h, struct store *store, const str
 	return r < 0 ? err_sys(err, -r, "/run/vgpu-lease/" METRICS) : 0;
 }
 
-/* Publishes for monitoring the time of the pass (the lock file's time) and the metrics. */
+/* The modification time of the lock file is that of the last pass. */
 static void publish_metrics(struct handler *h, struct store *store, const struct gc *pass)
 {
 	struct err err;
@@ -222,7 +214,7 @@ static void copy_remembered(struct remembered *to, const struct remembered *from
 	to->guests.asking_ms = NULL;
 }
 
-/* Copies what the pass remembers to where the parent can read it: the parent may kill a pass that waits for libvirt. */
+/* Copies the outcome to where the parent can read it: the parent may kill a pass that waits for libvirt. */
 static void leave_outcome(const struct handler *h)
 {
 	struct remembered *left;

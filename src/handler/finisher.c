@@ -57,7 +57,7 @@ static int add_watch(struct finisher *f, struct watched *watched, int dir)
 	return 0;
 }
 
-/* True if the directory has changed. Without a watch, any change counts, because an unnecessary pass does no harm. */
+/* Any change counts, because an unnecessary pass does no harm. */
 static bool has_changed(struct watched *watched, int dir)
 {
 	struct stat was = watched->seen, now;
@@ -70,10 +70,8 @@ static bool has_changed(struct watched *watched, int dir)
 }
 
 /*
- * Watches the directories that exist. Called before each look, because a directory may be new or replaced. Adding a
- * watch twice has no effect.
- *
- * If the kernel refuses a watch (its limits are per user), returns whether a directory has changed since the last call.
+ * Watches the directories that exist; before each look, because one may be new or replaced. If the kernel refuses a
+ * watch (its limits are per user), returns whether a directory has changed since the last call.
  */
 static bool watch_directories(struct finisher *f, const struct host *host, const struct store *store)
 {
@@ -98,7 +96,7 @@ static bool watch_directories(struct finisher *f, const struct host *host, const
 	return changed;
 }
 
-/* True if the event is a reason for a pass: a lease or a directory has disappeared, or a status file has changed. */
+/* A reason for a pass: a lease or a directory has disappeared, or a status file has changed. */
 static bool is_news(const struct finisher *f, const struct inotify_event *event)
 {
 	size_t dir = 0;
@@ -148,7 +146,7 @@ static void be_patient(struct finisher *f, int left)
 	f->at_ms = left == 0 && !f->unwatched ? INT64_MAX : sys_now_ms() + wait_ms;
 }
 
-/* Tries once to complete a release. Returns true if the lease is released, or its domain has taken it over. */
+/* Tries once. True: the lease is released, or its domain has taken it over. */
 static bool finish_one(struct store *store, const struct policy *policy, const struct lease *lease,
 		       const struct leases *logged, struct leases *failed)
 {
@@ -196,7 +194,6 @@ bool finisher_run(struct finisher *f, const struct host *host, const struct poli
 	bool changed = false;
 	int r = store_open(&store, host, true, &err);
 
-	/* Watch before the look, so that no lease is missed. */
 	if (r == 0) {
 		changed = watch_directories(f, host, &store);
 		r = finisher_finish(&store, policy, &f->logged, &err);

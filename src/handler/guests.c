@@ -123,7 +123,7 @@ void guests_tell(struct guests *g, const struct gc *pass)
 			if (pass->running.list[i].settled && pass->running.list[i].doc &&
 			    write_facts(g, &pass->running.list[i], &pass->looked, &leases, &err) < 0 && !first.code)
 				first = err;
-	/* Without a connection, nothing was written, so the fault may last. */
+	/* Without a connection the fault may last. */
 	if (first.code || g->virt)
 		fault_say(g->untold, "cannot write migration facts: ", first.text);
 }

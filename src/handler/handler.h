@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The device handler without its loop: its configuration, its lock, its passes (device_handler.c), what a pass asks
- * libvirt (guests.c) and removes (orphans.c), and the releases that it completes (finisher.c).
- *
- * All state that matters is in the leases. What a pass leaves to the next one only saves time and log lines. While a
- * handler holds its lock, the hook leaves slow releases to that handler, whose finisher completes them.
+ * The device handler without its loop. All state that matters is in the leases; what a pass leaves to the next one only
+ * saves time and log lines. While a handler holds its lock, the hook leaves slow releases to the handler's finisher.
  */
 #pragma once
 
@@ -25,21 +22,19 @@
 
 enum { FAULT_SIZE = 256 };
 
-/* Logs a fault when it begins or changes, and when it has ended (`text` ""). `fault`: the text of the last call. */
+/* Logs a fault when it begins, changes or has ended (`text` ""). `fault`: the text of the last call. */
 void fault_say(char fault[FAULT_SIZE], const char *what, const char *text);
 
 /*
  * libvirt, as a pass uses it: to ask whether a domain names an orphan, and to write the migration facts of leased vGPUs
  * into the live metadata of their domains. Never changes a definition, which is the operator's.
  *
- * A pass connects for the rest of its time, so that an idle libvirtd can exit, and only with something to ask or to
- * write, or after a failed attempt. No lock is held while libvirt is asked, because libvirt can wait for a hook that
- * waits for that lock.
+ * A pass connects only with something to ask or write, or after a failed attempt, so that an idle libvirtd can exit. No
+ * lock is held while libvirt is asked: libvirt can wait for a hook that waits for the lock.
  */
 struct guests {
 	const char *uri; /* NULL: libvirt's default */
 	bool asks;       /* false: libvirt is never asked */
-	/* Kept from one pass to the next: */
 	bool connected;  /* false: the last attempt to connect failed, or libvirt did not answer */
 	char state[256]; /* "connected to libvirt", or the reason for no connection; printable */
 	char untold[FAULT_SIZE];
@@ -50,10 +45,10 @@ struct guests {
 	_Atomic int64_t *asking_ms;
 };
 
-/* Connects, if this pass has not tried yet. Returns whether there is a connection. */
+/* Connects, if this pass has not tried yet. False: no connection. */
 bool guests_connect(struct guests *guests);
 
-/* Sets `connected` and the state. Logs the state if it is new. */
+/* Logs the state if it is new. */
 void guests_set_state(struct guests *guests, bool connected, const char *text);
 void guests_hang_up(struct guests *guests);
 
@@ -64,11 +59,10 @@ void guests_keep_named(struct guests *guests, struct gc *pass);
 void guests_tell(struct guests *guests, const struct gc *pass);
 
 /*
- * Removes Nova's orphans, and mdevctl definitions without a device, after reclaim_grace. Nova counts each as a device,
- * even if its type is no longer enabled, and removes none. Removes only what this pass has judged and libvirt does not
- * name; if libvirt is never asked, its files decide. Takes a few seconds at most.
- *
- * Returns when another pass must remove the rest (CLOCK_MONOTONIC ms); 0: nothing is left.
+ * Removes Nova's orphans, and mdevctl definitions without a device, after reclaim_grace: Nova counts each as a device,
+ * even if its type is no longer enabled, and removes none. Removes only what this pass has judged and libvirt, or its
+ * files if it is never asked, does not name. Takes a few seconds at most. Returns when another pass must remove the
+ * rest (CLOCK_MONOTONIC ms); 0: nothing is left.
  */
 int64_t orphans_remove(struct gc *pass, struct guests *guests);
 
@@ -86,9 +80,8 @@ struct remembered {
 };
 
 /*
- * A pass in a process of its own, so that a wait for libvirt, a lock or a driver does not delay the loop. In the loop,
- * a pass could wait for libvirt, libvirt for a hook, and the hook for a release by the loop. The process ends with its
- * parent, and can be killed at any instant.
+ * A pass in a process of its own, which ends with its parent, and can be killed at any instant. In the loop, a pass
+ * could wait for libvirt, libvirt for a hook, and the hook for a release by the loop.
  */
 struct pass {
 	pid_t pid;       /* 0: no pass is running */
@@ -111,38 +104,29 @@ struct handler {
 	struct pass pass; /* .arena NULL: no pass runs in a process of its own */
 };
 
-/*
- * Opens the host, reads the configuration, and takes the lock. An invalid configuration is logged and not used. Call
- * handler_close() even after a failure.
- */
+/* Opens the host, takes the lock, and reads the configuration. Call handler_close() even after a failure. */
 int handler_open(struct handler *handler, const char *root, const char *config_path, struct err *err);
 void handler_close(struct handler *handler);
 
-/* Reads the configuration again. An invalid one is logged, and the old one stays. */
-void handler_reload(struct handler *handler);
+/* Reads the configuration. An invalid one is logged, and a valid one from before stays. `first`: there is none. */
+void handler_read_config(struct handler *handler, bool first);
 
-/*
- * Takes the lock, unless this process holds it in the current directory. If the directory was replaced, the hook does
- * not see the old lock. -ETIMEDOUT: another handler runs.
- */
+/* Takes the lock, unless this process holds it in the present directory. -ETIMEDOUT: another handler runs. */
 int handler_hold_lock(struct handler *handler, struct err *err);
 
-/* Makes one pass. Its outcome is in handler->last. After an error, which is logged, the next pass is due soon. */
+/* Makes one pass. Its outcome is in handler->last. An error is logged, and the next pass is due soon. */
 void handler_pass(struct handler *handler);
 
 /* Starts a pass in a process of its own, with the handler's lock held. False: the start failed. */
 bool pass_start(struct handler *handler);
 
 /*
- * When the process of the pass is killed. The next pass is due at `next_ms`, or at an earlier time that this pass has
- * left. A pass asks libvirt last; once the next pass is due, libvirt has ASKING_MS left to answer.
+ * When the process of the pass is killed. A pass asks libvirt last, which has ASKING_MS left to answer once the next
+ * pass is due: at `next_ms`, or at an earlier time that this pass has left.
  */
 int64_t pass_late_ms(const struct handler *handler, int64_t next_ms);
 
-/*
- * Ends a pass whose `end` is readable, or kills one that is late. The outcome is in handler->last. Returns the
- * processor time of the pass in ms.
- */
+/* Ends a pass whose `end` is readable, or kills one that is late. Returns its processor time in ms. */
 int64_t pass_end(struct handler *handler);
 
 /* Kills the process of a pass, if one runs, and drops its outcome. */
@@ -152,11 +136,8 @@ void pass_stop(struct handler *handler);
 enum { WATCH_RUN, WATCH_LEASES, WATCH_STATUS, WATCHES };
 
 /*
- * Completes releases as soon as any program marks them, because the hook leaves slow ones to the device handler. Also
- * notices when a lease disappears or libvirt changes a status file.
- *
- * It notices a `releasing` lease at once (inotify). If a release cannot be completed yet, it retries at intervals that
- * double up to five seconds. Without a watch of inotify it looks every second.
+ * Completes releases as soon as any program marks them (inotify; without it, looks every second), and retries at
+ * intervals that double up to five seconds. Also notices when a lease disappears or libvirt changes a status file.
  */
 struct finisher {
 	int notify; /* inotify's descriptor; -1: none */
@@ -171,7 +152,7 @@ struct finisher {
 	int64_t at_ms; /* when finisher_run() is due, CLOCK_MONOTONIC; 0: now; INT64_MAX: after an event */
 };
 
-/* Reads the events of `finisher->notify`. True: one of them is a reason for a pass. */
+/* Reads the events. True: one of them is a reason for a pass. */
 bool finisher_events(struct finisher *finisher);
 
 /* Completes what it can. True: a directory without a watch has changed, which is a reason for a pass. */
@@ -179,17 +160,16 @@ bool finisher_run(struct finisher *finisher, const struct host *host, const stru
 void finisher_stop(struct finisher *finisher);
 
 /*
- * Completes the releases that are possible now, each in a short turn, so that a stuck release does not delay the rest.
- * Leaves a device that is open, or that its driver may still remove, for a later call. Returns the number of releases
- * that are left, or a negative errno if the leases cannot be read. `logged`: the leases whose failure is already
- * logged.
+ * Completes the releases that are possible now, each in a short turn, so that a stuck one does not delay the rest.
+ * Returns the number of releases that are left, or a negative errno if the leases cannot be read. `logged`: the leases
+ * whose failure is already logged.
  */
 int finisher_finish(struct store *store, const struct policy *policy, struct leases *logged, struct err *err);
 
 /*
- * udev's events: a vGPU (mdev) appears or disappears; a parent is registered or unregistered (MDEV_STATE); a PCI device
- * or VF appears, disappears or changes its driver. An event is only a reason to look. It can be lost, or come early: a
- * device's mdev_type is linked after its "add". Only udev.c uses libudev.
+ * udev's events: an mdev appears or disappears; a parent is registered or unregistered (MDEV_STATE); a PCI device or VF
+ * appears, disappears or changes its driver. An event can be lost, or come early: a device's mdev_type is linked after
+ * its "add".
  */
 struct udev_watch;
 int udev_watch_open(struct udev_watch **out, struct err *err);

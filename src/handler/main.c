@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * vgpu-leased, the device handler: completes slow releases, notices devices attached to and detached from running
- * guests, and finishes the work of killed hooks.
+ * guests, and finishes the work of killed hooks. It can be killed at any instant and started again.
  *
- * In its loop, signals, udev's events and changes of files only prompt a pass (device_handler), which runs in a process
- * of its own. Events that arrive together cause one pass. The loop itself completes releases. The handler can be killed
- * at any instant and started again.
+ * Signals, udev's events and changes of files only prompt a pass, in a process of its own; events that arrive together
+ * cause one. The loop itself completes releases.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -109,7 +108,7 @@ static void on_signal(struct leased *d)
 			continue;
 		}
 		sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRId64, sys_now_ms() * 1000);
-		handler_reload(&d->handler);
+		handler_read_config(&d->handler, false);
 		if (d->ready)
 			sd_notify(0, "READY=1");
 		look_soon(d);
@@ -128,16 +127,13 @@ static void passed(struct leased *d)
 	if (!d->ready)
 		sd_notify(0, "READY=1");
 	d->ready = true;
-	/* Look at pending releases now, because their guest can have ended. */
+	/* The guest of a pending release can have ended. */
 	d->finisher.at_ms = 0;
 }
 
 static void on_pass_end(struct leased *d)
 {
-	/*
-	 * Limit the passes. A guest that sets its clock or balloon makes libvirt write a status file each time, and
-	 * each write causes a pass.
-	 */
+	/* A guest that sets its clock or balloon makes libvirt write a status file, which causes a pass each time. */
 	int64_t apart_ms = SHARE * pass_end(&d->handler);
 
 	d->apart_ms = apart_ms < APART_MS ? APART_MS : apart_ms > APART_MAX_MS ? APART_MAX_MS : apart_ms;
@@ -151,7 +147,7 @@ static void pass(struct leased *d)
 		passed(d);
 }
 
-/* When the next pass can begin, or when the running pass is killed. */
+/* When the next pass can begin, or the running one is killed. */
 static int64_t pass_due(const struct leased *d)
 {
 	int64_t at = d->passed_at + d->apart_ms;
@@ -261,7 +257,7 @@ static int serve(struct leased *d, struct err *err)
 	return r;
 }
 
-/* Returns the number of unmet requirements of a start; `err` has the first. */
+/* The number of unmet requirements of a start; `err` has the first. */
 static size_t not_ready(const struct host *host, const struct config *config, struct err *err)
 {
 	struct check check = { .host = host, .config = config, .only_pool = true };
@@ -303,10 +299,8 @@ static int wait_for_cards(const struct host *host, const struct config *config, 
 }
 
 /*
- * --check-config reports the errors that a reload only logs, because the sender of SIGHUP gets no answer.
- *
- * --wait-ready is for units that start at boot and need the cards' drivers. It waits until a start would find all that
- * the configuration names. -ETIMEDOUT: `err` names the first unmet requirement.
+ * --check-config reports the errors that a reload only logs. --wait-ready is for units that start at boot and need the
+ * cards' drivers: it waits until a start would find all that the configuration names.
  */
 static int look_only(const struct options *options, struct err *err)
 {
@@ -321,7 +315,7 @@ static int look_only(const struct options *options, struct err *err)
 	if (!options->check && r == 0 && config.nsections) {
 		r = wait_for_cards(&host, &config, (int)options->wait_s, err);
 	} else if (!options->check && (r == 0 || (r == -ENOENT && !args->config))) {
-		/* Say why the wait ends at once, because it would seem that the cards are ready. */
+		/* Without a word it would seem that the cards are ready. */
 		printf("%s; nothing to wait for\n", r == 0 ? "no type is enabled" : "no configuration");
 		r = 0;
 	}

@@ -22,8 +22,8 @@ bool orphan_is_due(const struct gc_item *item)
 }
 
 /*
- * Returns when the last orphan of a batch is due; 0: no wait is needed. A batch is all orphans due within BATCH_MS of
- * the first. They are removed together, because Nova fails if a device disappears while Nova lists the devices.
+ * When the last orphan of a batch is due, i.e. within BATCH_MS of the first; 0: no wait is needed. They go together,
+ * because Nova fails if a device disappears while Nova lists the devices.
  */
 static int64_t waits_for_more(const struct gc *pass)
 {
@@ -60,9 +60,9 @@ static bool remove_part(struct gc *pass, struct gc_item *item, enum release_part
 }
 
 /*
- * libvirt notices a removed definition later than a removed device. If both were removed at once, libvirt would list
- * the vGPU as defined but absent, and Nova would fail to spawn an instance with it. So this pass removes definitions,
- * and a later pass removes the devices. If Nova picks one of these devices meanwhile, the hook creates it again.
+ * libvirt notices a removed definition later than a removed device. In between it would list the vGPU as defined but
+ * absent, and Nova would fail to spawn an instance with it. So a later pass removes the devices; if Nova picks one of
+ * them meanwhile, the hook creates it again.
  */
 static bool remove_definitions(struct gc *pass, int64_t end_ms)
 {

@@ -79,7 +79,7 @@ bool udev_watch_read(struct udev_watch *watch)
 				concerned = true;
 				continue;
 			}
-			/* No message, or one that is not from udev. If more follow, the descriptor stays readable. */
+			/* If more messages follow one that is not from udev, the descriptor stays readable. */
 			return concerned;
 		}
 		concerned |= concerns_us(device);

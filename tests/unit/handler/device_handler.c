@@ -15,7 +15,7 @@ static struct handler handler;
 static void configure(const char *text)
 {
 	tree_add(&live.tree, text);
-	handler_reload(&handler);
+	handler_read_config(&handler, false);
 }
 
 /* What the handler logs during a pass, as one text; *next_ms: in how long the next is due. */
