@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Parses the command line of every program with getopt_long(3), and prints --help from the same table.
- *
- * A program declares its options in a table of `struct arg`. args_parse() stores their values in the program's struct,
- * which begins with a struct args. Options and operands may be mixed, even under POSIXLY_CORRECT, up to "--".
+ * Parses the command line of every program, and prints --help, from a table of `struct arg`. args_parse() stores values
+ * in the program's struct, which begins with a struct args. Options and operands may be mixed, even under
+ * POSIXLY_CORRECT, up to "--".
  */
 #pragma once
 
@@ -49,7 +48,7 @@ struct arg {
  */
 int args_parse(void *values, const struct arg *table, int argc, char **argv, struct err *err);
 
-/* Prints "Options:" and a line for each option that has no bit or one of `bits`. */
+/* Prints the options that have no bit or one of `bits`. */
 void args_help(FILE *to, const struct arg *table, unsigned int bits);
 
 /* Prints the error and "see --help" as one line on standard error. Returns ARGS_EXIT_USAGE. */

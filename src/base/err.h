@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * One error: built where it happens, printed once by main().
- *
- * A function that can fail returns 0 or a negative errno and takes `struct err *err` last. The function that detects a
- * failure writes the text: the object, the cause and, if there is one, the fix. Callers add context with err_in().
- * Nothing is allocated, so that reporting an error cannot fail.
+ * One error: built where it happens, printed once by main(). A function that can fail takes `struct err *err` last. The
+ * function that detects a failure writes the text: the object, the cause and, if there is one, the fix. Nothing is
+ * allocated, so that reporting an error cannot fail.
  */
 #pragma once
 
@@ -37,7 +35,7 @@ int err_sys(struct err *err, int code, const char *fmt, ...) __attribute__((form
 /* The system's description of an errno; "unknown error" for other numbers, which a driver can return. */
 const char *err_describe(int code);
 
-/* Is `code` EACCES, and the user not root, who may know more? */
+/* EACCES, and the user is not root, who may know more. */
 bool err_denied(int code);
 
 /* If the user is not root, adds "run as root" to a permission error. */

@@ -10,8 +10,10 @@ struct reader {
 	const char *at;
 	const char *wrong;
 	int depth;
+	bool unfit; /* the last string did not fit, or is not ASCII */
 	struct json_field *fields;
 	size_t nfields;
+	const struct json_field *list; /* whose items are read */
 };
 
 static bool fail(struct reader *r, const char *wrong)
@@ -59,12 +61,12 @@ static int read_escape(struct reader *r)
 	return c > 0 && c < FOREIGN ? (int)c : FOREIGN;
 }
 
-/* Reads a string into buf[size]. If it does not fit or is not ASCII, sets *fits to false and buf to "". */
-static bool read_string(struct reader *r, char *buf, size_t size, bool *fits)
+/* Reads a string into buf[size], which becomes "" if the string is `unfit`. */
+static bool read_string(struct reader *r, char *buf, size_t size)
 {
 	size_t n = 0;
 
-	*fits = true;
+	r->unfit = false;
 	if (!take_byte(r, '"'))
 		return fail(r, "a string is missing");
 	while (*r->at && *r->at != '"') {
@@ -77,13 +79,13 @@ static bool read_string(struct reader *r, char *buf, size_t size, bool *fits)
 		if (c < 0)
 			return fail(r, "an escape in a string is not valid");
 		if (c >= FOREIGN || n + 1 >= size)
-			*fits = false;
+			r->unfit = true;
 		else
 			buf[n++] = (char)c;
 	}
 	if (!take_byte(r, '"'))
 		return fail(r, "a string does not end");
-	buf[*fits ? n : 0] = '\0';
+	buf[r->unfit ? 0 : n] = '\0';
 	return true;
 }
 
@@ -133,13 +135,12 @@ static bool skip_word(struct reader *r)
 static bool read_members(struct reader *r, char close, bool (*read)(struct reader *r, const char *key))
 {
 	char key[64] = "";
-	bool fits;
 
 	if (take_byte(r, close))
 		return true;
 	r->depth++;
 	do {
-		if (close == '}' && !read_string(r, key, sizeof(key), &fits))
+		if (close == '}' && !read_string(r, key, sizeof(key)))
 			return false;
 		if (close == '}' && !take_byte(r, ':'))
 			return fail(r, "a colon is missing");
@@ -153,7 +154,6 @@ static bool read_members(struct reader *r, char close, bool (*read)(struct reade
 static bool skip_value(struct reader *r, const char *key)
 {
 	char none[1];
-	bool fits;
 
 	(void)key;
 	if (r->depth >= JSON_DEPTH)
@@ -162,7 +162,7 @@ static bool skip_value(struct reader *r, const char *key)
 	if (!*r->at)
 		return fail(r, "a value is missing");
 	if (*r->at == '"')
-		return read_string(r, none, sizeof(none), &fits);
+		return read_string(r, none, sizeof(none));
 	if (take_byte(r, '{'))
 		return read_members(r, '}', skip_value);
 	if (take_byte(r, '['))
@@ -172,29 +172,21 @@ static bool skip_value(struct reader *r, const char *key)
 	return skip_word(r);
 }
 
-/* Reads a list of objects that each have one member, a string. */
-static bool read_pairs(struct reader *r, const struct json_field *field)
+/* Reads an object that has one member, a string. */
+static bool read_pair(struct reader *r, const char *key)
 {
 	char name[64], value[1024];
-	bool name_fits, value_fits;
 
-	if (!take_byte(r, '['))
-		return fail(r, "a member that must be a list is not one");
-	if (take_byte(r, ']'))
-		return true;
-	do {
-		if (!take_byte(r, '{') || !read_string(r, name, sizeof(name), &name_fits) || !take_byte(r, ':') ||
-		    !read_string(r, value, sizeof(value), &value_fits) || !take_byte(r, '}') || !name_fits ||
-		    !value_fits || !field->pair(field->arg, name, value))
-			return fail(r, "an item of a list is not a name and a value");
-	} while (take_byte(r, ','));
-	return take_byte(r, ']') || fail(r, "a comma or closing bracket is missing");
+	(void)key;
+	return (take_byte(r, '{') && read_string(r, name, sizeof(name)) && !r->unfit && take_byte(r, ':') &&
+		read_string(r, value, sizeof(value)) && !r->unfit && take_byte(r, '}') &&
+		r->list->pair(r->list->arg, name, value)) ||
+	       fail(r, "an item of a list is not a name and a value");
 }
 
 static bool read_field(struct reader *r, const char *key)
 {
 	struct json_field *field = NULL;
-	bool fits;
 
 	for (size_t i = 0; i < r->nfields; i++)
 		if (strcmp(r->fields[i].key, key) == 0)
@@ -204,14 +196,16 @@ static bool read_field(struct reader *r, const char *key)
 	if (field->found)
 		return fail(r, "a member appears twice");
 	field->found = true;
-	if (!field->value)
-		return read_pairs(r, field);
+	if (!field->value) {
+		r->list = field;
+		return take_byte(r, '[') ? read_members(r, ']', read_pair)
+					 : fail(r, "a member that must be a list is not one");
+	}
 	skip_space(r);
 	if (*r->at != '"')
 		return fail(r, "a member that must be a string is not one");
-	if (!read_string(r, field->value, field->size, &fits))
-		return false;
-	return fits || fail(r, "a member is too long or not plain ASCII");
+	return read_string(r, field->value, field->size) &&
+	       (!r->unfit || fail(r, "a member is too long or not plain ASCII"));
 }
 
 const char *json_read(const char *text, struct json_field *fields, size_t nfields)

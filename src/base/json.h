@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * A small, strict reader of JSON: the members of one object.
- *
- * Members that the caller does not request are checked and skipped. The reader keeps no state, allocates nothing, and
- * accepts at most JSON_DEPTH levels.
- */
+/* A small, strict reader of JSON: members of one object. Members that are not requested are checked and skipped. */
 #pragma once
 
 #include <stdbool.h>

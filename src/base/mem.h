@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Allocates memory. No function here returns NULL: if memory runs out, the program ends, with one line on standard
- * error and in the log. ARCHITECTURE.md says why that does no harm. Free memory with free(), or with mem_free() if an
- * arena may be in use.
+ * Allocates memory. If it runs out, the program ends, with one line on standard error and in the log; ARCHITECTURE.md
+ * says why that does no harm. Free memory with free(), or with mem_free() if an arena may be in use.
  */
 #pragma once
 
@@ -18,7 +17,7 @@ void mem_last_word(void (*word)(void));
 
 _Noreturn void mem_out(void);
 
-/* Returns `p`, which a library allocated; ends the program if `p` is NULL. */
+/* Returns `p`, which a library allocated. NULL ends the program. */
 void *mem_check(void *p);
 
 /* mem_new() returns `n` zeroed elements. mem_alloc() and mem_resize() do not zero the memory that they add. */
@@ -26,16 +25,13 @@ void *mem_alloc(size_t size) __attribute__((returns_nonnull, malloc));
 void *mem_new(size_t n, size_t size) __attribute__((returns_nonnull, malloc));
 void *mem_resize(void *list, size_t n, size_t size) __attribute__((returns_nonnull));
 
-/* Appends a zeroed element to the array *list of *n elements; returns the element. */
+/* Appends a zeroed element to the array *list of *n elements, and returns it. */
 void *mem_add(void *list, size_t *n, size_t size) __attribute__((returns_nonnull));
 
 /* qsort() that accepts NULL for an array without elements. */
 void mem_sort(void *list, size_t n, size_t size, int (*order)(const void *a, const void *b));
 
-/*
- * The head of a loop over an array: for (EACH(const struct lease *, lease, leases->list, leases->n)). It tests for NULL
- * first, because C does not allow NULL + 0.
- */
+/* for (EACH(const struct lease *, lease, leases->list, leases->n)) loops over an array; C does not allow NULL + 0. */
 #define EACH(type, item, list, n)                                                                                      \
 	type item = (list);                                                                                            \
 	(item) && (item) < (list) + (n);                                                                               \
@@ -57,7 +53,7 @@ void mem_arena_end(struct arena *arena); /* accepts NULL */
 /* Returns zeroed memory, freed with the arena. */
 void *mem_take(struct arena *arena, size_t size) __attribute__((returns_nonnull));
 
-/* Allocates from this arena from now on; NULL: from the heap. Returns the previous arena. Not thread-safe. */
+/* Allocates from this arena from now on; NULL: from the heap. Returns the previous arena. */
 struct arena *mem_use(struct arena *arena);
 
 /* Frees heap memory. Ignores memory of the arena in use. */

@@ -89,7 +89,7 @@ const char *text_command(const char *at)
 
 enum { AS_IT_IS = 1, ESCAPED = 2, ASCII = 4 };
 
-/* True if the character at `at` is copied unchanged. `len` 0: it is not valid UTF-8. */
+/* Is the character copied unchanged? `len` 0: it is not valid UTF-8. */
 static bool stays(const char *at, size_t len, unsigned c, int how)
 {
 	if (how & AS_IT_IS)
@@ -286,7 +286,7 @@ static int distance(const char *a, size_t alen, const char *b, size_t blen)
 	return cost[alen][blen];
 }
 
-/* True if both words have the same numbers. A word that looks like an address counts as one number. */
+/* A word that looks like an address counts as one number. */
 static bool same_numbers(const char *a, const char *b)
 {
 	static const char digits[] = "0123456789";
@@ -316,7 +316,7 @@ void text_guess(struct text_guess *guess, const char *candidate)
 	if (len > GUESS_MAX || other > GUESS_MAX || !same_numbers(guess->word, candidate))
 		return;
 	n = distance(guess->word, len, candidate, other);
-	/* Allow fewer mistakes in a short word, because two mistakes make it another word. */
+	/* Two mistakes make a short word another word. */
 	if (n > smaller(2, (int)(len + 1) / 3) || (guess->best && n >= guess->distance))
 		return;
 	guess->best = candidate;
@@ -348,7 +348,7 @@ static bool read_item(char *item, uint64_t *bits, size_t nbits)
 
 bool text_cpuset(const char *list, uint64_t *bits, size_t nbits)
 {
-	/* A set of its own, so that "^5" removes only numbers that this list added. */
+	/* "^5" removes only a number that this list added. */
 	autofree uint64_t *own = mem_new(nbits / 64, sizeof(*own));
 	autofree char *copy = mem_strdup(list);
 	char *rest = copy, *item;

@@ -11,10 +11,9 @@
  * Copies `src` to `dst` as one printable line, so that a domain's name cannot break a log line, control a terminal or
  * look like another name. Returns the number of bytes written, without the NUL.
  *
- * Control and invisible characters, characters that change the direction of writing, bytes that are not UTF-8, and
- * backslashes become \xNN. Different texts stay different. The text is cut between characters to fit `size`.
- *
- * Names are stored and compared unchanged. They are made printable once, when they are written to a terminal or log.
+ * What text_char_shows() rejects, bytes that are not UTF-8, and backslashes become \xNN, so different texts stay
+ * different. The text is cut between characters to fit `size`. Names are made printable once, when they are written to
+ * a terminal or log.
  */
 size_t text_safe(char *dst, size_t size, const char *src);
 
@@ -25,19 +24,19 @@ size_t text_safe_size(const char *src);
 size_t text_safe_again(char *dst, size_t size, const char *src, bool ascii);
 
 /*
- * Makes text_safe() insert this --root and --config into each command that a message advises. Messages therefore need
- * not name them: "run 'vgpu-lease gc'" becomes "run 'vgpu-lease --root DIR gc'". NULL: not given.
+ * Makes text_safe() insert --root and --config (NULL: not given) into each command that a message advises: "run
+ * 'vgpu-lease gc'" becomes "run 'vgpu-lease --root DIR gc'".
  */
 void text_set_options(const char *root, const char *config);
 
-/* Returns the text that replaces TEXT_COMMAND at `at`; NULL: nothing is replaced. */
+/* The text that replaces TEXT_COMMAND at `at`; NULL: nothing is replaced. */
 #define TEXT_COMMAND "'vgpu-lease"
 const char *text_command(const char *at);
 
-/* Returns a domain's name for an advised command: `name`, or `uuid` if `name` is long or not one shell word. */
+/* A domain's name for an advised command: `name`, or `uuid` if `name` is long or not one shell word. */
 const char *text_operand(const char *name, const char *uuid);
 
-/* Prints the text, made printable with text_safe(), as a line. */
+/* Prints the text as a line of text_safe(). */
 void text_line(FILE *to, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Copies `src` unchanged into dst[size], cut between characters if it does not fit. */
@@ -55,7 +54,7 @@ bool text_copy(char *dst, size_t size, const char *src);
 /* Appends to the text in buf[size], and cuts what does not fit. */
 void text_add(char *buf, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* Removes white space from both ends, in place; returns the first byte that is kept. */
+/* Cuts white space from both ends, in place; returns the first byte that is kept. */
 char *text_strip(char *s);
 
 /* Returns the next item, stripped, of a list separated by any of `seps`; NULL at the end. Empty items are skipped. */
@@ -72,22 +71,22 @@ void *text_find(const void *list, size_t n, size_t size, const char *text);
 bool text_number(const char *s, long min, long max, long *out);
 
 /*
- * Finds the candidate that a misspelt word probably means: the most similar one, with at most two mistakes. Word and
- * candidate must have the same numbers, because another number names another object.
+ * The candidate that a misspelt word probably means: the most similar one, with at most two mistakes, and with the same
+ * numbers, because another number names another object.
  */
 struct text_guess {
 	const char *word, *best;
 	int distance; /* mistakes in `best`: letters missing, added, replaced or swapped */
 };
 
-/* Considers a candidate. The string must outlive `guess`. */
+/* The candidate must outlive `guess`. */
 void text_guess(struct text_guess *guess, const char *candidate);
 
 /* Sets of CPUs or NUMA nodes, in the notation of the kernel and libvirt: "0-3,8" or "0-7,^5". */
 enum { CPUS_MAX = 16384, CPU_WORDS = CPUS_MAX / 64 }; /* libvirt's maximum number of CPUs */
 
 /*
- * Adds the list's numbers to the set: number N is bit N % 64 of bits[N / 64]. Ignores numbers >= `nbits`, which is a
- * multiple of 64. If the list is invalid, returns false and leaves the set unchanged. An empty list is valid.
+ * Adds the list's numbers below `nbits`, a multiple of 64, to the set: N is bit N % 64 of bits[N / 64]. False: the list
+ * is invalid, and the set unchanged. An empty list is valid.
  */
 bool text_cpuset(const char *list, uint64_t *bits, size_t nbits);

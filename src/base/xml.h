@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Reads an XML document with libxml2: elements, attributes, text. Only this module includes libxml2.
+ * Reads an XML document with libxml2, which only this module includes.
  *
- * The bytes are hostile. Nothing is fetched, and only XML's five entities are expanded. A document type declaration is
- * refused as soon as its name is read. libxml2 limits nesting to 256 levels. libxml2's messages can quote passwords of
- * the document, so an error is a line number and a cause in our words.
+ * The bytes are hostile. Nothing is fetched, only XML's five entities are expanded, and a document type declaration is
+ * refused as soon as its name is read. libxml2 limits nesting to 256 levels. Its messages can quote passwords of the
+ * document, so an error is a line number and a cause in our words.
  *
- * Loading libxml2, with ICU, takes longer than a run of the hook without it. So the first parse loads it, and it is
- * never unloaded.
+ * The first parse loads libxml2: with ICU, that takes longer than a run of the hook without it.
  */
 #pragma once
 
