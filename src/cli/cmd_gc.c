@@ -11,7 +11,6 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/status.h"
-#include "look/mdevctl_files.h"
 #include "act/gc.h"
 #include "decide/capacity.h"
 #include "state/history.h"
@@ -167,41 +166,6 @@ const struct command cmd_gc = {
 	.run = gc,
 };
 
-/* Fails if the card does not provide the type. A card that hides types while it is in use passes. */
-static int check_offer(const struct inv_pgpu *card, const char *type, struct err *err)
-{
-	if (inventory_offer(card, type) || card->types_hid)
-		return 0;
-	err_set(err, ENOENT, "%s does not provide %s; its types: %s", card->address, type,
-		card->noffers ? "" : "(none)");
-	for (EACH(const struct inv_offer *, offer, card->offers, card->noffers))
-		text_add(err->text, sizeof(err->text), "%s%s", offer > card->offers ? ", " : "", offer->type->id);
-	return -err->code;
-}
-
-/* Fails if the card is not configured for the new type, because the hook would create vGPUs of the old type again. */
-static int check_config(const struct world *world, const struct inv_pgpu *card, const char *type, struct err *err)
-{
-	const struct section *now = card->pool.section, *then = config_section(world->config, type);
-	struct location at;
-
-	if (pool_serves(card, type))
-		return 0;
-	if (!then)
-		return err_set(err, EPERM,
-			       "%s is not enabled; add it to enabled_mdev_types and to a section [mdev_%s] with "
-			       "device_addresses = %s, then run this command again",
-			       type, type, card->address);
-	at = config_location(now ? now : then);
-	if (now)
-		return err_set(err, EPERM,
-			       "%s:%d: %s is configured for %s; move it to [mdev_%s], then run this command again",
-			       at.file, at.line, card->address, now->type, type);
-	return err_set(err, EPERM,
-		       "%s:%d: %s is not configured for %s (%s); add it to [mdev_%s], then run this command again",
-		       at.file, at.line, card->address, type, card->pool.reason, type);
-}
-
 /* Does the vGPU block the new type? A vGPU on a VF that is configured for another type does not. */
 static bool is_in_the_way(const struct cmd *cmd, const struct gc_item *item)
 {
@@ -212,62 +176,23 @@ static bool is_in_the_way(const struct cmd *cmd, const struct gc_item *item)
 	       (!parent || pool_gives(parent, type));
 }
 
-/* Keeps all vGPUs if any lease stays. */
-static void keep_beside_leases(struct gc *pass)
-{
-	bool stays = false;
-
-	for (size_t i = 0; i < pass->n; i++)
-		stays |= pass->items[i].leased && pass->items[i].outcome == GC_STAYS;
-	for (EACH(struct gc_item *, item, pass->items, pass->n)) {
-		if (!stays || item->outcome != GC_GOES)
-			continue;
-		item->outcome = GC_STAYS;
-		text_copy(item->fate.why, sizeof(item->fate.why), "kept while a vGPU beside it is leased");
-	}
-}
-
-/*
- * Warns of definitions with which mdevctl will create vGPUs of another type on the pGPU at boot. Skips definitions that
- * a domain uses. Also skips definitions of Nova's devices, because the pass handles these devices.
- */
-static int warn_of_definitions(const struct cmd *cmd, const struct gc *pass, struct err *err)
-{
-	const struct world *world = &cmd->world;
-	const char *type = cmd->call->type;
-	autofree struct definition *list = NULL;
-	size_t n;
-
-	if (mdevctl_definitions(&list, &n, world->host, err) < 0)
-		return -err->code;
-	for (size_t i = 0; i < n && !libvirt_files_unread(pass->disk, false); i++) {
-		const struct definition *d = &list[i];
-		const struct inv_parent *parent = inventory_parent(&world->inv, d->parent);
-
-		if (parent && strcmp(parent->card->address, cmd->call->pgpu) == 0 && d->starts &&
-		    strcmp(d->type, type) != 0 && pool_gives(parent, type) &&
-		    !libvirt_files_names(pass->disk, d->uuid, NULL) && !lease_find(&world->leases, d->uuid) &&
-		    !(world->config->policy.nova && inventory_device(&world->inv, d->uuid)))
-			out_warn(
-				"/etc/mdevctl.d/%s/%s creates a %s at the next boot; if it is not needed, run 'mdevctl undefine -u %s'",
-				d->parent, d->uuid, d->type, d->uuid);
-	}
-	return 0;
-}
-
-/*
- * Removes the vGPUs of other types as gc does, or none if a lease of one stays. 1: found some; 0: found none; -EBUSY:
- * some remain; other: they cannot be judged.
- */
+/* Removes the vGPUs of other types as gc does, or none if a lease of one stays. -EBUSY: some remain. */
 static int release_others(struct cmd *cmd, struct err *err)
 {
 	const char *pgpu = cmd->call->pgpu;
 	autogc struct gc pass = { 0 };
+	bool leased = false;
 	int blocks = 0;
 
-	if (judge(cmd, &pass, true, is_in_the_way, err) < 0 || warn_of_definitions(cmd, &pass, err) < 0)
+	if (judge(cmd, &pass, true, is_in_the_way, err) < 0)
 		return -err->code;
-	keep_beside_leases(&pass);
+	for (EACH(const struct gc_item *, item, pass.items, pass.n))
+		leased |= item->leased && item->outcome == GC_STAYS;
+	for (EACH(struct gc_item *, item, pass.items, pass.n))
+		if (leased && item->outcome == GC_GOES) {
+			item->outcome = GC_STAYS;
+			text_copy(item->fate.why, sizeof(item->fate.why), "kept while a vGPU beside it is leased");
+		}
 	announce(&pass);
 	out_progress(pass.dry, "removing vGPUs from %s", pgpu);
 	gc_finish(&pass);
@@ -278,63 +203,48 @@ static int release_others(struct cmd *cmd, struct err *err)
 	if (pass.n)
 		print(cmd, &pass);
 	if (!blocks)
-		return pass.n > 0;
+		return 0;
 	return err_set(err, EBUSY, "%s: not free for %s: blocked by %d vGPU%s of another type; see the reasons above",
 		       pgpu, cmd->call->type, blocks, blocks == 1 ? "" : "s");
 }
 
-/*
- * Prints the capacity of the card. `planned`: a dry run has removed nothing, so the capacity is not known, except that
- * removals change nothing about max_instances.
- */
-static int say_free(struct cmd *cmd, bool planned, struct err *err)
+static int retype(struct cmd *cmd, struct err *err)
 {
-	const char *address = cmd->call->pgpu, *type = cmd->call->type;
+	const bool dry = cmd->call->dry_run;
 	const struct world *world = &cmd->world;
-	struct capacity_count count = { 0 };
+	const char *address = cmd->call->pgpu, *type = cmd->call->type;
+	struct capacity_count count;
 	const struct inv_pgpu *card;
 
-	if (!planned)
-		survey_end(&cmd->world);
+	if (cmd_survey(cmd, err) < 0 || !(card = cards_pgpu(world, address, err)))
+		return -err->code;
+	/* A card can hide its other types while it is in use. */
+	if (!inventory_offer(card, type) && !card->types_hid)
+		return err_set(err, ENOENT, "%s does not provide %s; see 'vgpu-lease show %s'", address, type, address);
+	/* Otherwise the next start would create a vGPU of the old type again. */
+	if (!pool_serves(card, type))
+		return err_set(err, EPERM,
+			       "%s is not configured for %s; enable the type, add the pGPU to [mdev_%s], and run this "
+			       "command again",
+			       address, type, type);
+	if (*card->moved)
+		out_say("%s: the address is %s now, and was %s", card->moved, card->moved_is, card->moved_was);
+	if (*card->moved && !dry && card_confirm(&cmd->store, card->moved, err) < 0)
+		return -err->code;
+	if (release_others(cmd, err) < 0)
+		return -err->code;
+	if (dry) {
+		out_say("%s: no vGPU of another type would block %s", address, type);
+		return CMD_DONE;
+	}
+	survey_end(&cmd->world);
 	if (cmd_survey(cmd, err) < 0)
 		return -err->code;
 	card = inventory_pgpu(&world->inv, address);
-	if (!card)
-		return 0;
-	if (check_offer(card, type, err) < 0)
-		return -err->code;
-	if (capacity_count(&count, world, card, inventory_offer(card, type)) && count.available == 0 &&
-	    (!planned || count.cause == CAUSE_CAP))
-		out_say("%s: no vGPU of another type %s %s, but none %s available: %s", address,
-			planned ? "would block" : "blocks", type, planned ? "would be" : "is", count.reason);
-	else if (cmd->call->dry_run)
-		out_say("%s would be free for %s", address, type);
-	else
-		out_say("%s is free for %s: %d available, %d in use", address, type, count.available, count.used);
-	return 0;
-}
-
-static int retype(struct cmd *cmd, struct err *err)
-{
-	const struct world *world = &cmd->world;
-	const char *type = cmd->call->type;
-	const struct inv_pgpu *card;
-	int changes;
-
-	if (cmd_survey(cmd, err) < 0)
-		return -err->code;
-	card = cards_pgpu(world, cmd->call->pgpu, err);
-	if (!card || check_offer(card, type, err) < 0 || check_config(world, card, type, err) < 0)
-		return -err->code;
-	changes = *card->moved != '\0';
-	if (changes)
-		out_say("%s: the address is %s now, and was %s", card->moved, card->moved_is, card->moved_was);
-	if (changes && !cmd->call->dry_run && card_confirm(&cmd->store, card->moved, err) < 0)
-		return -err->code;
-	changes |= release_others(cmd, err);
-	if (changes < 0)
-		return -err->code;
-	return say_free(cmd, cmd->call->dry_run && changes, err);
+	if (card && capacity_count(&count, world, card, inventory_offer(card, type)))
+		out_say("%s: no vGPU of another type blocks %s; available: %d, in use: %d", address, type,
+			count.available, count.used);
+	return CMD_DONE;
 }
 
 const struct command cmd_retype = {
@@ -345,8 +255,7 @@ const struct command cmd_retype = {
 	.help = "Configure the pGPU for TYPE first; otherwise the error shows what to edit. vGPUs\n"
 		"of other types are then released or removed under the conditions of gc --unused,\n"
 		"and the action or the reason is printed for each. If a running domain leases one\n"
-		"of them, nothing is removed. mdevctl definitions that would create such a vGPU\n"
-		"at the next boot are reported.\n"
+		"of them, nothing is removed.\n"
 		"\n"
 		"If another device now has an address of [vf_NAME], retype ADDRESS NAME accepts\n"
 		"this device.\n",

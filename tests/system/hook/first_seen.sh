@@ -40,7 +40,7 @@ is "$(card_is in_pool)" false "a card that no section names is not in the pool o
 holds "and its reason says how it would be" says M_NOT_KNOWN_YET nvidia-1147 < <(card_is reason)
 
 # Retype.
-reports "retype of a card that no section names says what to write" lease retype $card nvidia-1147 -- M_RETYPE_CONFIGURE nvidia-1147
+reports "retype of a card that no section names says what to write" lease retype $card nvidia-1147 -- M_RETYPE_CONFIGURE $card nvidia-1147 nvidia-1147
 settings never "device_addresses = $card"
 holds "retype tells what stays, and why" says M_RETYPE_STAYS $b nvidia-1150 $b -- M_RECLAIM_NEVER < <(lease retype $card nvidia-1147 2>&1 | tr -s ' ')
 settings orphans "device_addresses = $card"

@@ -142,7 +142,7 @@ for option in "" "pgpu_types = several"; do
 	starts 3
 	starts 4
 	is "$(on 3) $(on 4)" "$mdevs.6 $mdevs.7" "a missing mdev is made on the VF that its definition names, with that type$with"
-	is "$(lease retype --dry-run $mdevs.0 nvidia-699 2>&1)" "$(message M_RETYPE_FULL $mdevs.0 nvidia-699 "no VF is free (1 of 1 in use)")" \
+	is "$(lease retype --dry-run $mdevs.0 nvidia-699 2>&1)" "$(message M_RETYPE_WOULD_BE_FREE $mdevs.0 nvidia-699)" \
 		"of the vGPUs on other VFs none is in the way$with"
 	ends 2 3 4
 	for n in 3 4; do remove_device "$(numbered $n)"; done
