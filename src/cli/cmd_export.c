@@ -23,21 +23,6 @@ struct export
 	const char *host;
 };
 
-/* Returns the provider's name in Placement. The caller frees the name. */
-static char *name_of(const struct export *export, const struct nova_provider *provider)
-{
-	return mem_format("%s_%s", export->host, provider->device);
-}
-
-/* Prints a YAML string in single quotes. A quote in the text is doubled. */
-static void quote(const char *text)
-{
-	putchar('\'');
-	for (const char *c = text; *c; c++)
-		printf("%s%c", *c == '\'' ? "'" : "", *c);
-	puts("'");
-}
-
 /*
  * Prints a provider configuration file (schema 1.0) for nova-compute, with the traits of each parent of mdevs. Skips
  * parents that max_instances excludes. Includes the VFs of a full card, because Nova adds their providers once the card
@@ -53,15 +38,13 @@ static void print_provider_config(const struct export *export)
 	      "providers:",
 	      stdout);
 	for (EACH(const struct nova_provider *, provider, export->nova.providers, export->nova.n)) {
-		autofree char *name = name_of(export, provider);
 		char traits[NOVA_TRAITS][TRAIT_SIZE];
 
 		if (provider->limited)
 			continue;
 		nova_traits(traits, provider);
-		printf("%s  - identification:\n      name: ", n++ ? "" : "\n");
-		quote(name);
-		puts("    traits:\n      additional:");
+		printf("%s  - identification:\n      name: '%s_%s'\n    traits:\n      additional:\n", n++ ? "" : "\n",
+		       export->host, provider->device);
 		for (int t = 0; t < NOVA_TRAITS; t++)
 			if (*traits[t])
 				printf("        - '%s'\n", traits[t]);
@@ -71,31 +54,15 @@ static void print_provider_config(const struct export *export)
 
 static const struct table_layout layout = {
 	.columns = { COL_PROVIDER, COL_TYPE, COL_CLASS, COL_USED, COL_AVAILABLE, COL_TOTAL, COL_NOTE },
-	.more = { COL_TRAITS },
 	.narrow = { COL_CLASS, COL_AVAILABLE, COL_USED },
 };
-
-static void print_traits(struct rows *rows, const struct nova_provider *provider)
-{
-	char traits[NOVA_TRAITS][TRAIT_SIZE];
-
-	nova_traits(traits, provider);
-	autofree char *list = mem_format("%s,%s%s%s%s%s", traits[0], traits[3], *traits[1] ? "," : "", traits[1],
-					 *traits[2] ? "," : "", traits[2]);
-	table_text(&rows->table, COL_TRAITS, list);
-	json_out_array(rows->json, "traits");
-	for (int t = 0; t < NOVA_TRAITS; t++)
-		if (*traits[t])
-			json_out_string(rows->json, NULL, traits[t]);
-	json_out_close(rows->json);
-}
 
 static void print_placement(const struct export *export)
 {
 	struct rows *rows = cmd_rows(export->cmd, &layout, "providers");
 
 	for (EACH(const struct nova_provider *, p, export->nova.providers, export->nova.n)) {
-		autofree char *name = name_of(export, p);
+		autofree char *name = mem_format("%s_%s", export->host, p->device);
 		char note[NOTE_SIZE] = "";
 
 		if (p->limited)
@@ -115,7 +82,6 @@ static void print_placement(const struct export *export)
 		json_out_number(rows->json, "defined", p->defined);
 		row_number(rows, COL_AVAILABLE, "available", p->available);
 		row_number(rows, COL_TOTAL, "total", p->total);
-		print_traits(rows, p);
 		row_text(rows, COL_NOTE, "note", note);
 		row_end(rows);
 	}
@@ -207,30 +173,31 @@ static const struct format {
 	{ "nova-provider-config", print_provider_config, true },
 	{ "placement", print_placement, true },
 	{ "nova-pci", print_pci, false },
+	{ 0 },
 };
 
 static const struct format *find_format(const struct cmd_call *call)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(formats); i++)
-		if (strcmp(call->args.operands[0], formats[i].name) == 0)
-			return &formats[i];
-	return NULL;
+	const struct format *format = formats;
+
+	while (format->name && strcmp(call->args.operands[0], format->name) != 0)
+		format++;
+	return format;
 }
 
 /* Placement limits a provider's name, HOST_DEVICE, to 200 characters. */
 static bool is_host_name(const char *name)
 {
-	for (const char *c = name; *c; c++)
-		if (*c <= ' ' || *c > '~' || *c == '/')
-			return false;
-	return *name && strlen(name) < 150;
+	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_";
+
+	return *name && strlen(name) < 150 && !name[strspn(name, letters)];
 }
 
 static int check(struct cmd_call *call, struct err *err)
 {
 	const struct format *format = find_format(call);
 
-	if (!format)
+	if (!format->name)
 		return err_set(err, EINVAL, "unknown format '%s': expected nova-provider-config, placement or nova-pci",
 			       call->args.operands[0]);
 	if (call->args.bits & CMD_TABLE && format->print != print_placement)
@@ -249,7 +216,6 @@ static int find_hostname(char name[HOST_SIZE], struct err *err)
 
 	if (gethostname(name, HOST_SIZE - 1) < 0)
 		return err_sys(err, errno, "host name");
-	name[HOST_SIZE - 1] = '\0';
 	if (!strchr(name, '.') && strncmp(name, "localhost", 9) != 0 && getaddrinfo(name, NULL, &hints, &info) == 0) {
 		if (info->ai_canonname && strncmp(info->ai_canonname, "localhost", 9) != 0)
 			text_copy(name, HOST_SIZE, info->ai_canonname);
@@ -268,9 +234,8 @@ static int run(struct cmd *cmd, struct err *err)
 
 	if (!cmd->config.policy.nova && format->nova)
 		return err_set(err, EPERM, "nova_conf is not set; name Nova's configuration in [devices]");
-	if (!cmd->call->hostname && find_hostname(host, err) < 0)
-		return -err->code;
-	if (cmd_survey(cmd, err) < 0 || mdevctl_definitions(&definitions, &n, &cmd->host, err) < 0)
+	if ((!cmd->call->hostname && find_hostname(host, err) < 0) || cmd_survey(cmd, err) < 0 ||
+	    mdevctl_definitions(&definitions, &n, &cmd->host, err) < 0)
 		return -err->code;
 	nova_inventory_make(&export.nova, &cmd->world.inv, definitions, n);
 	format->print(&export);

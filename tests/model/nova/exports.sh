@@ -29,11 +29,8 @@ cn1.example.org_pci_0000_08_00_5 $a2
 cn1.example.org_pci_0000_84_00_0 $t4
 cn1.example.org_pci_0000_85_00_0 $t4" "Nova takes it: each provider that it creates has its traits"
 like "$a2" "CUSTOM_NVIDIA_747 *" "a VF those of its own type"
-vl export nova-provider-config --hostname "cn'1:#\"{"
-echo "$out" >"$tmp/providers/vgpu.yaml"
-is "$(nova providers "$tmp/providers" | head -1)" "cn'1:#\"{_pci_0000_08_00_4 $a2" "whatever the host is called"
 sed -i 's/CUSTOM_NVIDIA_222/CUSTOM_NVIDIA_999/' "$tmp/providers/vgpu.yaml"
-vl export nova-provider-config --hostname "cn'1:#\"{"
+export_ nova-provider-config
 is "$(diff "$tmp/providers/vgpu.yaml" - <<<"$out" | sed -n "s/^\([<>]\) *- /\1 /p" | sort | uniq -c | xargs)" \
 	"2 < CUSTOM_NVIDIA_999 2 > CUSTOM_NVIDIA_222" "one that is stale differs in the traits that are stale or missing"
 
@@ -94,8 +91,10 @@ export_ everything
 is "$status" 2 "an unknown format is a usage error"
 export_ nova-pci --json
 is "$status" 2 "so is an option of another format"
-vl export placement --hostname 'a b'
-is "$status" 2 "and a name that no host has"
+for name in 'a b' "a'b"; do
+	vl export placement --hostname "$name"
+	is "$status" 2 "and a name that no host has: $name"
+done
 configure nvidia-222
 export_ placement
 is "$status|$err" "1|$(message M_PROGRAM "$(message M_EXPORT_NO_NOVA)")" "without Nova's configuration nobody knows what it counts"
