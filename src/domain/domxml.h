@@ -114,7 +114,7 @@ int domxml_rewrite(const struct domxml *doc, const struct domxml_change *changes
 		   size_t *outlen, struct err *err);
 
 /* Copies a vGPU's <hostdev> for libvirt. The caller frees *out. -EINVAL: the XML has no </hostdev>. */
-int domxml_hostdev(const struct domxml *doc, size_t req, char **out, struct err *err);
+int domxml_hostdev(const struct domxml *doc, const struct vgpu_request *req, char **out, struct err *err);
 
 /*
  * A suspend removes hostdevs, and records them in a <suspended> in the domain's metadata. domxml_suspended() builds

@@ -310,16 +310,16 @@ char *domxml_lease(const struct domxml *doc, const struct migration_facts *facts
 	return out;
 }
 
-int domxml_hostdev(const struct domxml *doc, size_t req, char **out, struct err *err)
+int domxml_hostdev(const struct domxml *doc, const struct vgpu_request *req, char **out, struct err *err)
 {
-	struct span whole = doc->marks[req].whole;
+	struct span whole = doc->marks[req - doc->request.vgpus].whole;
 
 	*out = NULL;
 	if (!whole.len)
 		return err_set(
 			err, EINVAL,
 			"%s: <hostdev> has a namespace prefix or no end tag (troubleshooting: the-hostdev-cannot-be-changed-to-the-other-type)",
-			doc->request.vgpus[req].id);
+			req->id);
 	*out = mem_strndup(doc->xml + whole.at, whole.len);
 	return 0;
 }
@@ -334,7 +334,7 @@ int domxml_suspended(const struct domxml *doc, char **out, struct err *err)
 	for (size_t i = 0; i < doc->request.nvgpus && r == 0; i++) {
 		autofree char *hostdev = NULL;
 
-		r = domxml_hostdev(doc, i, &hostdev, err);
+		r = domxml_hostdev(doc, &doc->request.vgpus[i], &hostdev, err);
 		put_attr(f, NULL, hostdev ? hostdev : "");
 	}
 	fputs("'/>", f);

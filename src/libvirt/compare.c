@@ -17,6 +17,16 @@ __attribute__((format(printf, 2, 3))) static void add_difference(struct compare 
 	va_end(ap);
 }
 
+static void compare_words(struct compare *v, const char *as, const char *leased, const char *is, const char *found)
+{
+	if (*found && strcmp(leased, found) != 0)
+		add_difference(
+			v,
+			"leased %s %.50s, but the device is %s %.50s, created by other software; run 'vgpu-lease release %s' "
+			"once the domain is shut down",
+			as, leased, is, found, v->id);
+}
+
 static void lease_and_kernel(struct compare *v)
 {
 	const struct lease *lease = v->lease;
@@ -34,18 +44,8 @@ static void lease_and_kernel(struct compare *v)
 			       v->runs ? "shut the domain down and start it again" : v->gc);
 		return;
 	}
-	if (*v->type && strcmp(lease->vgpu.type, v->type) != 0)
-		add_difference(
-			v,
-			"leased as %.50s, but the device is a %.50s, created by other software; run 'vgpu-lease release %s' "
-			"once the domain is shut down",
-			lease->vgpu.type, v->type, v->id);
-	if (*v->parent && strcmp(lease->vgpu.parent, v->parent) != 0)
-		add_difference(
-			v,
-			"leased on %.50s, but the device is on %.50s, created by other software; run 'vgpu-lease release %s' "
-			"once the domain is shut down",
-			lease->vgpu.parent, v->parent, v->id);
+	compare_words(v, "as", lease->vgpu.type, "a", v->type);
+	compare_words(v, "on", lease->vgpu.parent, "on", v->parent);
 }
 
 static void running_and_lease(struct compare *v)
@@ -83,24 +83,28 @@ static void running_and_open(struct compare *v)
 			       (int)v->qemu);
 }
 
-/* Explains the domain's own lease of a device that is not attached. */
-static void leased_and_absent(struct compare *v)
+static void lease_and_absent(struct compare *v, bool own)
 {
-	if (v->open > 0)
+	if (own && v->open > 0)
 		add_difference(
 			v,
 			"detached by libvirt, but still open in process %d; once that process ends, vgpu-leased or gc releases "
 			"the vGPU",
 			(int)v->by);
-	else if (!v->runs)
+	else if (own && !v->runs)
 		add_difference(v, "leased, but the domain is not running; %s", v->gc);
-	else if (v->lease->state == LEASE_RELEASING)
+	else if (own && v->lease->state == LEASE_RELEASING)
 		add_difference(v, "release pending; %s", v->gc);
 	else if (v->taken)
 		add_difference(v, "detached by a suspend; run 'vgpu-lease resume %s' to attach it again", v->name);
-	else
+	else if (own)
 		add_difference(v, "leased but not attached; run 'vgpu-lease detach %s %s' to release it", v->name,
 			       v->id);
+	else if (v->lease && v->config)
+		add_difference(
+			v,
+			"named in the domain's definition, but leased to domain %.100s; use another UUID or VF for one of them",
+			v->lease->name);
 }
 
 void compare_views(struct compare *v)
@@ -111,15 +115,8 @@ void compare_views(struct compare *v)
 	if (v->live) {
 		running_and_lease(v);
 		running_and_open(v);
-	} else if (own) {
-		leased_and_absent(v);
-	} else if (v->taken) {
-		add_difference(v, "detached by a suspend; run 'vgpu-lease resume %s' to attach it again", v->name);
-	} else if (v->lease && v->config) {
-		add_difference(
-			v,
-			"named in the domain's definition, but leased to domain %.100s; use another UUID or VF for one of them",
-			v->lease->name);
+	} else {
+		lease_and_absent(v, own);
 	}
 	if (own)
 		lease_and_kernel(v);

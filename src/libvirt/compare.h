@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * Differences between libvirt, the lease and the kernel about one vGPU of a domain.
- *
- * A pure function. Each difference is a sentence with the likely cause or the fix.
- */
+/* Where libvirt, the lease and the kernel differ about one vGPU of a domain. A pure function. */
 #pragma once
 
 #include <stdbool.h>
@@ -29,7 +25,7 @@ struct compare {
 	pid_t qemu;                /* the domain's process; 0: unknown */
 	const char *gc;            /* a clause of a message: how or when the lease is released, or why it stays */
 	bool exiting;              /* `qemu` is exiting, and the kernel still closes its files */
-	/* The result: */
+	/* The result: sentences, each with the likely cause or the fix. */
 	char differences[COMPARE_MAX][REASON_SIZE];
 	size_t n;
 };

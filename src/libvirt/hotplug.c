@@ -103,7 +103,7 @@ int hotplug_plug(struct hotplug *hp, const char *id, const char *xml, unsigned i
 	struct policy policy = hp->config->policy;
 	struct err ignored = { 0 };
 	int64_t asked_ms = sys_now_ms();
-	int r = virt_attach_device(hp->virt, hp->domain.uuid, xml, sides, err);
+	int r = virt_change_device(hp->virt, hp->domain.uuid, true, xml, sides, err);
 
 	if (r == 0)
 		return 0;
@@ -293,15 +293,10 @@ int hotplug_parse(const struct hotplug *hp, const char *xml, struct domxml **doc
 	return 0;
 }
 
-static int hostdev_of(const struct domxml *doc, const struct vgpu_request *req, char **xml, struct err *err)
-{
-	return domxml_hostdev(doc, (size_t)(req - domxml_request(doc)->vgpus), xml, err);
-}
-
 int hotplug_unplug(struct hotplug *hp, const struct domxml *doc, const struct vgpu_request *req, struct err *err)
 {
 	autofree char *xml = NULL;
-	int r = hostdev_of(doc, req, &xml, err);
+	int r = domxml_hostdev(doc, req, &xml, err);
 
 	if (r < 0)
 		return r;
@@ -326,8 +321,8 @@ static int undefine(struct hotplug *hp, const char *id, struct err *err)
 	req = request_find(domxml_request(doc), id);
 	if (!req || hp->dry_run)
 		return req != NULL;
-	if (hostdev_of(doc, req, &hostdev, err) < 0 ||
-	    virt_detach_device(hp->virt, hp->domain.uuid, hostdev, VIRT_CONFIG, err) < 0)
+	if (domxml_hostdev(doc, req, &hostdev, err) < 0 ||
+	    virt_change_device(hp->virt, hp->domain.uuid, false, hostdev, VIRT_CONFIG, err) < 0)
 		return -err->code;
 	return 1;
 }

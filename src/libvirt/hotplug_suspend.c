@@ -39,7 +39,7 @@ static int plug_all(struct hotplug *hp, const struct domxml *record, const struc
 		struct err own = { 0 };
 
 		if ((live && request_find(live, request->vgpus[i].id)) ||
-		    (domxml_hostdev(record, i, &xml, &own) == 0 &&
+		    (domxml_hostdev(record, &request->vgpus[i], &xml, &own) == 0 &&
 		     hotplug_plug(hp, request->vgpus[i].id, xml, VIRT_LIVE, &own) == 0))
 			continue;
 		failed = -own.code;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The functions of libvirt that are called, with the types of its headers. All versions since 3.7 have them. */
+/* What hotplug.c and hotplug_suspend.c share. */
 #pragma once
 
 #include "libvirt/hotplug.h"
 
+/* The functions of libvirt that are called, with the types of its headers. All versions since 3.7 have them. */
 #define VIRT_SYMBOLS(S)                                                                                                \
 	S(virInitialize)                                                                                               \
 	S(virGetLastError)                                                                                             \

@@ -269,22 +269,16 @@ static unsigned int affects(unsigned int sides)
 	return (sides & VIRT_LIVE ? VIR_DOMAIN_AFFECT_LIVE : 0) | (sides & VIRT_CONFIG ? VIR_DOMAIN_AFFECT_CONFIG : 0);
 }
 
-int virt_attach_device(struct virt *virt, const char *uuid, const char *xml, unsigned int sides, struct err *err)
+int virt_change_device(struct virt *virt, const char *uuid, bool attach, const char *xml, unsigned int sides,
+		       struct err *err)
 {
 	autodomain virDomainPtr domain = lookup(virt, uuid, err);
+	int (*change)(virDomainPtr, const char *, unsigned int) = attach ? lib.virDomainAttachDeviceFlags
+									 : lib.virDomainDetachDeviceFlags;
 
-	return domain && lib.virDomainAttachDeviceFlags(domain, xml, affects(sides)) == 0
+	return domain && change(domain, xml, affects(sides)) == 0
 		       ? 0
-		       : failed(domain, "cannot attach the device", err);
-}
-
-int virt_detach_device(struct virt *virt, const char *uuid, const char *xml, unsigned int sides, struct err *err)
-{
-	autodomain virDomainPtr domain = lookup(virt, uuid, err);
-
-	return domain && lib.virDomainDetachDeviceFlags(domain, xml, affects(sides)) == 0
-		       ? 0
-		       : failed(domain, "cannot detach the device", err);
+		       : failed(domain, attach ? "cannot attach the device" : "cannot detach the device", err);
 }
 
 int virt_managed_save(struct virt *virt, const char *uuid, struct err *err)

@@ -58,10 +58,9 @@ int virt_xml(struct virt *virt, const char *uuid, unsigned int side, char **xml,
 /* Defines a domain, or redefines the domain with the same UUID. */
 int virt_define(struct virt *virt, const char *xml, struct err *err);
 
-int virt_attach_device(struct virt *virt, const char *uuid, const char *xml, unsigned int sides, struct err *err);
-
-/* Detaches a device. A running domain keeps the device until its guest has released it. */
-int virt_detach_device(struct virt *virt, const char *uuid, const char *xml, unsigned int sides, struct err *err);
+/* Attaches or detaches a device. A running domain keeps a detached device until its guest has released it. */
+int virt_change_device(struct virt *virt, const char *uuid, bool attach, const char *xml, unsigned int sides,
+		       struct err *err);
 
 /*
  * Detaches the device with this XML and alias from the running domain, and waits until QEMU has closed it. Returns:

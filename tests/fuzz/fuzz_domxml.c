@@ -192,7 +192,7 @@ static void suspended(const struct domxml *doc)
 	for (size_t i = 0; i < domxml_request(doc)->nvgpus; i++) {
 		autofree char *hostdev = NULL;
 
-		MUST(domxml_hostdev(doc, i, &hostdev, &err) == 0 && hostdev[0] == '<');
+		MUST(domxml_hostdev(doc, &domxml_request(doc)->vgpus[i], &hostdev, &err) == 0 && hostdev[0] == '<');
 	}
 }
 

@@ -191,7 +191,7 @@ static void has(size_t req, const char *xml, bool flat, const char *alias)
 {
 	autofree char *got = NULL, *expect = strdup(xml);
 
-	domxml_hostdev(doc, req, &got, &err);
+	domxml_hostdev(doc, &domxml_request(doc)->vgpus[req], &got, &err);
 	for (char *p = expect; flat && *p; p++)
 		if (*p == '\n')
 			*p = ' ';
@@ -239,7 +239,8 @@ static void not_suspended(void)
 	ok_err(!request_of("<domain/>", DOMXML_SUSPENDED)->nvgpus && !doc, "what is no domain is refused");
 	ok_err(!request_of(broken, DOMXML_SUSPENDED)->nvgpus && !doc && strstr(err.text, "record"),
 	       "so is a record that is none");
-	ok_err(request_of(prefixed, 0)->nvgpus == 1 && domxml_hostdev(doc, 0, &out, &err) == -EINVAL && !out,
+	ok_err(request_of(prefixed, 0)->nvgpus == 1 &&
+		       domxml_hostdev(doc, domxml_request(doc)->vgpus, &out, &err) == -EINVAL && !out,
 	       "a hostdev whose end is not found");
 	ok(domxml_suspended(doc, &out, &err) == -EINVAL && !out, "is in no record either");
 	parse_bytes("", 0, 0);

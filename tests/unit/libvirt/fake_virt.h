@@ -101,8 +101,13 @@ int virt_has_managed_save(struct virt *virt, const char *uuid, struct err *err)
 	return fake.saved;
 }
 
-int virt_attach_device(struct virt *virt, const char *uuid, const char *xml, unsigned int sides, struct err *err)
+int virt_change_device(struct virt *virt, const char *uuid, bool attach, const char *xml, unsigned int sides,
+		       struct err *err)
 {
+	if (!attach) {
+		fake.defined_a &= sides != VIRT_CONFIG || !strstr(xml, A);
+		return reach(err);
+	}
 	if (reach(err) < 0 || fail(fake.attach, err) < 0)
 		return -err->code;
 	fake.has_a |= strstr(xml, A) != NULL;
@@ -120,12 +125,6 @@ int virt_detach_wait(struct virt *virt, const char *uuid, const char *xml, const
 	else
 		fake.has_a = false;
 	return fail(0, err);
-}
-
-int virt_detach_device(struct virt *virt, const char *uuid, const char *xml, unsigned int sides, struct err *err)
-{
-	fake.defined_a &= sides != VIRT_CONFIG || !strstr(xml, A);
-	return reach(err);
 }
 
 int virt_managed_save(struct virt *virt, const char *uuid, struct err *err)

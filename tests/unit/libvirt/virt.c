@@ -90,7 +90,7 @@ static void saved(struct virt *virt)
 
 static void unsupported(struct virt *virt)
 {
-	ok_err(virt_attach_device(virt, VM, "<hostdev/>", VIRT_LIVE, &err) < 0, "an error names the domain");
+	ok_err(virt_change_device(virt, VM, true, "<hostdev/>", VIRT_LIVE, &err) < 0, "an error names the domain");
 	ok(says(err.text, "M_LIBVIRT_SAID", "vm1"), "and what libvirt says");
 	ok_err(virt_detach_wait(virt, VM, "<hostdev/>", "ua-x", 100, &err) < 0, "nothing is waited for after an error");
 }
