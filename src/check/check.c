@@ -68,8 +68,7 @@ void check_unreadable(struct check *check, const char *fix, const struct err *er
 	check_report(check, denied ? CHECK_WARN : CHECK_FAIL, denied ? "run as root" : fix, "%s", err->text);
 }
 
-/* Reports a note of the configuration. The note's FILE:LINE becomes the place of the finding. */
-static void report_note(struct check *check, enum check_status status, const struct err *note, const char *fix)
+void check_note(struct check *check, enum check_status status, const struct err *note, const char *fix)
 {
 	char hint[REASON_SIZE];
 
@@ -101,7 +100,7 @@ static void config_fails(struct check *check, int r, const struct config_notes *
 {
 	/* A missing permission is a failure too: no pGPU or start is checked without the file. */
 	for (size_t i = 0; i < mistakes->n; i++)
-		report_note(check, CHECK_FAIL, &mistakes->list[i], config_advice(&mistakes->list[i]));
+		check_note(check, CHECK_FAIL, &mistakes->list[i], config_advice(&mistakes->list[i]));
 	if (mistakes->n)
 		return;
 	if (r != -ENOENT) {
@@ -119,10 +118,10 @@ static void config_passes(struct check *check, const struct config *config)
 {
 	for (size_t i = 0; i < config->nfiles; i++)
 		check_pass(check_at(check, "%s", config->files[i]), "valid");
-	/* ENODEV: a type gets no pGPU, which check_starts() reports. */
+	/* check_starts() reports types without a pGPU (ENODEV). */
 	for (size_t i = 0; i < config->warnings.n; i++)
 		if (config->warnings.list[i].code != ENODEV)
-			report_note(check, CHECK_WARN, &config->warnings.list[i], "correct the file, or ignore this");
+			check_note(check, CHECK_WARN, &config->warnings.list[i], "correct the file, or ignore this");
 }
 
 static void run_one(struct check *check, const char *what, void (*run)(struct check *check))

@@ -3,6 +3,7 @@
  * Plans a start with each enabled type, for a made-up domain. A real domain can still be refused because of its NUMA
  * node, project or UUID; 'vgpu-lease plan' shows why.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "base/auto.h"
@@ -11,8 +12,6 @@
 #include "internal.h"
 #include "act/preview.h"
 #include "state/history.h"
-
-enum { LEFT_SHOWN = 8 };
 
 struct start {
 	const struct section *section;
@@ -164,35 +163,6 @@ static void look_at_start(struct check *check, struct start *start, const struct
 		report_start(check, start);
 }
 
-/* The types that get no pGPU because the type of `first` takes all pGPUs that no section names. */
-struct left_out {
-	const struct section *first, *place;
-	size_t n;
-	bool nova;
-	char types[512];
-};
-
-static void add_left_out(struct left_out *left, const struct section *section)
-{
-	left->place = left->n ? left->place : section;
-	left->nova |= section->nova;
-	if (left->n++ < LEFT_SHOWN)
-		text_add(left->types, sizeof(left->types), "%s%s", *left->types ? ", " : "", section->type);
-}
-
-static void report_left_out(struct check *check, struct left_out *left)
-{
-	if (!left->n)
-		return;
-	if (left->n > LEFT_SHOWN)
-		text_add(left->types, sizeof(left->types), " and %zu more", left->n - LEFT_SHOWN);
-	check_warn(check_at_location(check, config_location(left->place)),
-		   left->nova ? "name their pGPUs in device_addresses"
-			      : "name their pGPUs in device_addresses or device_match",
-		   "no pGPU is left for %s: %s, enabled before %s, gets all that no section names", left->types,
-		   left->first->type, left->n == 1 ? "it" : "them");
-}
-
 /* Returns the fix for a device_match that selects no pGPU. The fix names a pGPU that only its NUMA node excludes. */
 static const char *fix_elsewhere(struct check *check, const struct section *section)
 {
@@ -272,7 +242,7 @@ static void report_no_card(struct check *check, const struct section *section)
 void check_starts(struct check *check)
 {
 	const struct config *config = check->config;
-	struct left_out left = { 0 };
+	const struct section *rest = NULL;
 	struct start start;
 
 	start_begin(&start, check);
@@ -281,16 +251,16 @@ void check_starts(struct check *check)
 		enum stock mdevs = pool_stock(check->inv, section, true, NULL);
 		enum stock vfs = pool_stock(check->inv, section, false, NULL), best = mdevs > vfs ? mdevs : vfs;
 
-		if (!left.first && config_takes_rest(section) && !config->policy.several_types)
-			left.first = section;
+		/* The first such section gets all pGPUs. A warning of the configuration is about the others. */
+		if (rest && config_takes_rest(section))
+			continue;
+		if (config_takes_rest(section) && !config->policy.several_types)
+			rest = section;
 		/* check_cards() has reported why the type has no ready pGPU. */
 		if (check->explained[i] && best != STOCK_READY)
 			continue;
 		if (best == STOCK_NONE && (section->nova || !section->naddresses)) {
-			if (left.first && left.first != section && config_takes_rest(section))
-				add_left_out(&left, section);
-			else
-				report_no_card(check, section);
+			report_no_card(check, section);
 			continue;
 		}
 		/* Plan a start with an mdev, a VF or both, whichever the readiest pGPUs provide. */
@@ -299,7 +269,11 @@ void check_starts(struct check *check)
 		if (best == STOCK_NONE ? section->vf : vfs == best)
 			look_at_start(check, &start, section, true);
 	}
-	report_left_out(check, &left);
+	for (size_t i = 0; config->nsections && i < config->warnings.n; i++)
+		if (config->warnings.list[i].code == ENODEV)
+			check_note(check, CHECK_WARN, &config->warnings.list[i],
+				   config->sections[0].nova ? "name their pGPUs in device_addresses"
+							    : "name their pGPUs in device_addresses or device_match");
 	if (!config->nsections)
 		check_fail(check_at(check, "%s", config->nfiles ? config->files[0] : ""),
 			   "set enabled_mdev_types in [devices]; 'vgpu-lease types' lists the available types",

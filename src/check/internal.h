@@ -21,6 +21,9 @@ void check_report(struct check *check, enum check_status status, const char *fix
 #define check_warn(check, fix, ...) check_report(check, CHECK_WARN, fix, __VA_ARGS__)
 #define check_fail(check, fix, ...) check_report(check, CHECK_FAIL, fix, __VA_ARGS__)
 
+/* Reports a mistake or warning of the configuration. Its FILE:LINE becomes the place of the finding. */
+void check_note(struct check *check, enum check_status status, const struct err *note, const char *fix);
+
 /* Formats a fix. The text is valid until the next call. */
 const char *check_fix(struct check *check, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

@@ -96,7 +96,7 @@ struct quota {
 	struct location at;
 };
 
-/* Messages about the files. A warning with code ENODEV is about a type without a pGPU, which `check` reports itself. */
+/* Messages about the files. A warning with code ENODEV is about types without a pGPU. */
 struct config_notes {
 	struct err *list;
 	size_t n;

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "internal.h"
 
-enum { ADDRESSES_MAX = 4096 };
+enum { ADDRESSES_MAX = 4096, LEFT_SHOWN = 8 };
 
 void config_section_free(struct section *section)
 {
@@ -121,31 +121,27 @@ static void check_sections(struct draft *draft)
 }
 
 /* Warns of types that get no pGPU, because an earlier type gets all pGPUs that no section names. */
-static void warn_of_left(struct config *config, const struct location *at)
+static void warn_of_left(struct config *config)
 {
 	const struct section *first = NULL, *left = NULL;
-	int n = 0;
+	char types[512] = "";
+	size_t n = 0;
 
 	for (EACH(const struct section *, s, config->sections, config->nsections)) {
 		if (!config_takes_rest(s) || config->policy.several_types)
 			continue;
-		if (first && !n++)
-			left = s;
-		if (!first)
-			first = s;
+		if (first && n++ < LEFT_SHOWN)
+			text_add(types, sizeof(types), "%s%s", *types ? ", " : "", s->type);
+		left = n == 1 ? s : left;
+		first = first ? first : s;
 	}
-	if (n == 1)
-		config_warn(
-			at, config, ENODEV,
-			"%s gets no pGPU, because it has neither device_addresses nor device_match, and %s, enabled before it, gets "
-			"all pGPUs that no section names",
-			left->type, first->type);
-	else if (n)
-		config_warn(
-			at, config, ENODEV,
-			"%s and %d other types get no pGPU: they have neither device_addresses nor device_match, and %s, "
-			"enabled before them, gets all pGPUs that no section names",
-			left->type, n - 1, first->type);
+	if (!n)
+		return;
+	if (n > LEFT_SHOWN)
+		text_add(types, sizeof(types), " and %zu more", n - LEFT_SHOWN);
+	config_warn(&(struct location){ .file = config_location(left).file, .line = config_location(left).line },
+		    config, ENODEV, "no pGPU is left for %s: %s, enabled before %s, gets all that no section names",
+		    types, first->type, n == 1 ? "it" : "them");
 }
 
 /* Adds the missing sections of enabled types. Then sorts: types in the order of enabled_mdev_types, then plain VFs. */
@@ -166,7 +162,7 @@ static void order_sections(struct draft *draft)
 		memmove(place + 1, place, (size_t)(s - place) * sizeof(*place));
 		*place = moved;
 	}
-	warn_of_left(draft->config, &draft->enabled.at);
+	warn_of_left(draft->config);
 }
 
 int config_draft_finish(struct draft *draft, struct err *err)

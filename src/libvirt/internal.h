@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What hotplug.c and hotplug_suspend.c share. */
+/* What the files of libvirt share. */
 #pragma once
 
 #include "libvirt/hotplug.h"

@@ -7,7 +7,7 @@ of_nova nvidia-{222..232}
 vl check
 is "$(says_times M_NO_PGPU_LEFT <<<"$out")" 1 "ten types for which no pGPU is left are one line"
 holds "which names them" says \
-	M_NO_PGPU_LEFT "nvidia-223, nvidia-224, nvidia-225, nvidia-226, nvidia-227, nvidia-228, nvidia-229, nvidia-230 and 2 more" nvidia-222 <<<"$out"
+	M_NO_PGPU_LEFT "nvidia-223, nvidia-224, nvidia-225, nvidia-226, nvidia-227, nvidia-228, nvidia-229, nvidia-230 and 2 more" nvidia-222 them <<<"$out"
 fails "and advises no key that nova.conf does not have" grep -q device_match <<<"$out"
 configure nvidia-222 nvidia-223
 check_counts "in our own file it does" 1 'nvidia-223.*device_match'

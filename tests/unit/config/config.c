@@ -243,7 +243,7 @@ static void types(void)
 	ok(!config_section(&c, "nvidia-37"), "a type that is not enabled has none");
 	ok(c.warnings.n == 1, "one warning");
 	is(c.warnings.n ? c.warnings.list[0].text : NULL,
-	   message_in("f:2: [devices] enabled_vgpu_types: {M_CONF_GETS_NO_CARD|i915-GVTg_V5_4|nvidia-36}"),
+	   message_in("f:2: {M_NO_PGPU_LEFT|i915-GVTg_V5_4|nvidia-36|it}"),
 	   "for the second type that takes what no section names");
 	parse("[policy]\n");
 	is(c.warnings.n == 1 ? c.warnings.list[0].text : NULL, message_in("f: {M_CONF_NO_POOL}"),
