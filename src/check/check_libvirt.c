@@ -20,7 +20,6 @@
 #include "look/kernel.h"
 #include "look/libvirt_daemon.h"
 #include "look/libvirt_files.h"
-#include "look/mdevctl_files.h"
 #include "look/hostdev_filter.h"
 #include "look/remark.h"
 #include "look/running.h"
@@ -271,24 +270,15 @@ static void report_remarks(struct check *check, const char *name, struct remarks
 	remarks_free(remarks);
 }
 
-/* Does the request name a type of this host that is not enabled, or not configured for the requested VF? */
-static bool has_other_type(const struct check *check, const struct request *request)
+/* Has the refused vGPU a type of this host that is not enabled, or not configured for its VF? */
+static bool has_other_type(const struct check *check)
 {
-	for (EACH(const struct vgpu_request *, req, request->vgpus, request->nvgpus)) {
-		const struct inv_parent *vf = inventory_parent(check->inv, req->id);
-		const char *type = req->facts.type;
-		struct definition definition;
-		struct err ignored;
+	const struct resolved_request *resolved = &check->world->resolved_requests[check->plan.refused_vgpu];
+	const struct inv_parent *vf = inventory_parent(check->inv, resolved->req->id);
+	const char *type = resolved->types[0];
 
-		/* If neither metadata nor a device states the type, the mdevctl definition does. */
-		if (!*type && req->kind == REQUEST_MDEV && !inventory_device(check->inv, req->id) &&
-		    mdevctl_definition(&definition, check->host, req->id, &ignored) == 1)
-			type = definition.type;
-		if (*type && inventory_type(check->inv, type) &&
-		    (!config_section(check->config, type) || (vf && !pool_gives(vf, type))))
-			return true;
-	}
-	return false;
+	return resolved->ntypes && inventory_type(check->inv, type) &&
+	       (!config_section(check->config, type) || (vf && !pool_gives(vf, type)));
 }
 
 /* Reports a stopped domain whose start would be refused for another reason than capacity. */
@@ -306,8 +296,7 @@ static void report_refused(struct check *check, const struct domxml *doc, const 
 	in_use = r == 0 && plan->in_use;
 	/* A missing permission, or a quota or capacity in use, is not a fault of the domain. */
 	if (r < 0 ? err_denied(err.code)
-		  : plan->kind != PLAN_REFUSE || plan->no_quota ||
-			    (plan->no_capacity && !has_other_type(check, request)))
+		  : plan->kind != PLAN_REFUSE || plan->no_quota || (plan->no_capacity && !has_other_type(check)))
 		return;
 	/* look_at_definition() has reported the placeholder. */
 	if (r == 0 && request->vgpus[plan->refused_vgpu].any)
