@@ -117,21 +117,20 @@ void config_strings_free(char **list, size_t n)
 struct source {
 	const char *path; /* relative to the `dir` passed with it */
 	const char *name; /* the path in messages */
-	enum dialect dialect;
+	bool nova;
 };
 
 /* Only root may write our files, because they control what root does. nova.conf can belong to the user `nova`. */
 static int check_trust(struct draft *draft, const struct stat *st, const struct source *source)
 {
 	const struct location at = { .file = source->name };
-	bool nova = source->dialect == DIALECT_NOVA;
 
-	if (nova && st->st_mode & S_IWOTH)
+	if (source->nova && st->st_mode & S_IWOTH)
 		return config_mistake(draft, &at, "writable by others; run 'chmod o-w %s'", source->name);
-	if (!nova && st->st_uid != 0 && st->st_uid != geteuid())
+	if (!source->nova && st->st_uid != 0 && st->st_uid != geteuid())
 		return config_mistake(draft, &at, "owned by user %u, not root; run 'chown root %s'",
 				      (unsigned int)st->st_uid, source->name);
-	if (!nova && st->st_mode & (S_IWGRP | S_IWOTH))
+	if (!source->nova && st->st_mode & (S_IWGRP | S_IWOTH))
 		return config_mistake(draft, &at, "writable by group or others; run 'chmod go-w %s'", source->name);
 	return 0;
 }
@@ -159,7 +158,7 @@ static int take_file(struct draft *draft, int dir, const struct source *source, 
 	if (r == -EFBIG)
 		config_mistake(draft, &at, "larger than 1 MiB");
 	else if (r == 0 && *text)
-		config_ini_read(draft, source->name, source->dialect, *text, len);
+		config_ini_read(draft, source->name, source->nova, *text, len);
 	return r < 0 && r != -EFBIG ? err_sys(err, -r, "%s", source->name) : 0;
 }
 
@@ -201,7 +200,7 @@ static int take_drop_ins(struct draft *draft, int dir, const struct source *sour
 
 		free(list[i]);
 		if (r == 0)
-			r = take_file(draft, dir, &(struct source){ path, name, source->dialect }, err);
+			r = take_file(draft, dir, &(struct source){ path, name, source->nova }, err);
 		/* Do not return -ENOENT, because callers take it as "no configuration". */
 		if (r == -ENOENT) {
 			config_mistake(draft, &(struct location){ .file = name },
@@ -218,18 +217,18 @@ static int take_own_files(struct draft *draft, int dir, const char *root, const 
 {
 	autofree char *name = mem_format("%s%s%s", root, dir == AT_FDCWD ? "" : "/", path);
 	autofree char *drop_ins = mem_format("%s.d", path), *drop_ins_name = mem_format("%s.d", name);
-	int r = take_file(draft, dir, &(struct source){ path, name, DIALECT_OURS }, err);
+	int r = take_file(draft, dir, &(struct source){ path, name, false }, err);
 
 	if (r < 0)
 		return r;
-	return take_drop_ins(draft, dir, &(struct source){ drop_ins, drop_ins_name, DIALECT_OURS }, err);
+	return take_drop_ins(draft, dir, &(struct source){ drop_ins, drop_ins_name, false }, err);
 }
 
 /* Reads a file as Nova's --config-file, a directory as its --config-dir. */
 static void take_nova_path(struct draft *draft, const struct item *path)
 {
 	autofree char *name = mem_format("%s%s", draft->host->name, path->text);
-	struct source source = { path->text + strspn(path->text, "/"), name, DIALECT_NOVA };
+	struct source source = { path->text + strspn(path->text, "/"), name, true };
 	struct stat st;
 	struct err err;
 	int r;

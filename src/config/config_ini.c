@@ -40,8 +40,7 @@ struct reader {
 	/* In our files: */
 	struct section *type;         /* the section of a type; NULL: in another section */
 	const struct key *keys, *key; /* the section's valid keys; the key of `value` */
-	int key_number;
-	int seen[KEYS_MAX]; /* the line of each valid key in the section; 0: not seen */
+	int seen[KEYS_MAX];           /* the line of each valid key in the section; 0: not seen */
 };
 
 /* Skips the rest of a value or section that has a mistake. */
@@ -59,7 +58,7 @@ static void end_value(struct reader *r)
 	struct setting t = { .draft = r->draft, .section = r->type, .key = r->key };
 
 	if (r->value && !r->nova) {
-		t.at = (struct location){ r->file, r->key_number, r->section, r->key->name, false };
+		t.at = (struct location){ r->file, r->seen[r->key - r->keys], r->section, r->key->name, false };
 		if (config_key_set(&t, r->value) < 0)
 			r->draft->unsure |= r->keys == config_devices_keys;
 	}
@@ -107,7 +106,7 @@ static int find_key(struct reader *r, const struct location *at)
 	seen = &r->seen[r->key - r->keys];
 	if (*seen && !r->key->many)
 		return config_mistake(r->draft, at, "duplicates %s (line %d)", at->key, *seen);
-	*seen = r->key_number = r->number;
+	*seen = r->number;
 	return 0;
 }
 
@@ -182,27 +181,23 @@ static void continue_value(struct reader *r, const char *text)
 	r->end_number = r->number;
 }
 
-static int take_type(struct draft *draft, const char *type, const struct location *at, struct section **section)
+static int take_type(struct reader *r, const char *type, const struct location *at)
 {
 	bool vf = strncmp(at->section, "vf_", 3) == 0;
-	struct section *s = config_draft_find(draft, type);
+	struct section *s = config_draft_find(r->draft, type);
 
 	/* A file has at most one section per type. A later file, such as a drop-in, can repeat it to replace keys. */
 	if (s && (s->at.file == at->file || s->vf != vf))
-		return config_mistake(draft, at, "duplicates [%s] (%s:%d)", s->at.section, s->at.file, s->at.line);
-	if (!s && draft->config->nsections == SECTIONS_MAX)
-		return config_mistake(draft, at, "more than %d sections", SECTIONS_MAX);
-	if (!s) {
-		s = config_draft_add(draft, type);
-		s->vf = vf;
-	}
-	s->at = *at;
-	*section = s;
+		return config_mistake(r->draft, at, "duplicates [%s] (%s:%d)", s->at.section, s->at.file, s->at.line);
+	if (!s && r->draft->config->nsections == SECTIONS_MAX)
+		return config_mistake(r->draft, at, "more than %d sections", SECTIONS_MAX);
+	r->type = s ? s : config_draft_add(r->draft, type);
+	r->type->vf = vf;
+	r->type->at = *at;
 	return 0;
 }
 
-/* Starts a section. Returns its valid keys, or NULL after a mistake. *section is NULL for a section without a type. */
-static const struct key *begin_section(struct draft *draft, const struct location *at, struct section **section)
+static int begin_section(struct reader *r, const struct location *at)
 {
 	static const struct {
 		const char *name;
@@ -213,33 +208,33 @@ static const struct key *begin_section(struct draft *draft, const struct locatio
 	};
 	char type[TYPE_SIZE];
 
-	*section = NULL;
+	r->type = NULL;
+	memset(r->seen, 0, sizeof(r->seen));
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
 		size_t n = strlen(known[i].name);
 		struct location *first;
 
 		if (strncmp(at->section, known[i].name, n) != 0)
 			continue;
-		if (known[i].name[n - 1] == '_') {
-			if (type_parse(type, at->section + n))
-				return take_type(draft, type, at, section) < 0 ? NULL : known[i].keys;
-			config_mistake(draft, at, "'%s' is not a type ID such as nvidia-35", at->section + n);
-			return NULL;
-		}
+		r->keys = known[i].keys;
+		if (known[i].name[n - 1] == '_')
+			return type_parse(type, at->section + n)
+				       ? take_type(r, type, at)
+				       : config_mistake(r->draft, at, "'%s' is not a type ID such as nvidia-35",
+							at->section + n);
 		if (at->section[n])
 			continue;
-		first = &draft->fixed[i];
+		first = &r->draft->fixed[i];
 		if (first->file == at->file) {
-			draft->unsure = true;
-			config_mistake(draft, at, "duplicates [%s] (%s:%d)", at->section, first->file, first->line);
-			return NULL;
+			r->draft->unsure = true;
+			return config_mistake(r->draft, at, "duplicates [%s] (%s:%d)", at->section, first->file,
+					      first->line);
 		}
 		*first = *at;
-		return known[i].keys;
+		return 0;
 	}
-	config_mistake(draft, at,
-		       "unknown section; valid sections: [devices], [mdev_TYPE], [vf_NAME], [policy], [quota]");
-	return NULL;
+	return config_mistake(r->draft, at,
+			      "unknown section; valid sections: [devices], [mdev_TYPE], [vf_NAME], [policy], [quota]");
 }
 
 static bool is_header(const struct reader *r, const char *text)
@@ -274,9 +269,7 @@ static void take_header(struct reader *r)
 			skip(r, SKIP_SECTION);
 		return;
 	}
-	memset(r->seen, 0, sizeof(r->seen));
-	r->keys = begin_section(r->draft, &at, &r->type);
-	if (r->keys)
+	if (begin_section(r, &at) == 0)
 		return;
 	config_mistake_word(r->draft, word);
 	skip(r, SKIP_SECTION);
@@ -334,12 +327,10 @@ static bool ends_skip(const struct reader *r)
 	       (r->skip == SKIP_VALUE && !isspace((unsigned char)r->line[0]) && r->line[0] != '#' && r->line[0] != ';');
 }
 
-void config_ini_read(struct draft *draft, const char *name, enum dialect dialect, char *text, size_t len)
+void config_ini_read(struct draft *draft, const char *name, bool nova, char *text, size_t len)
 {
 	struct config *config = draft->config;
-	struct reader r = { .draft = draft,
-			    .nova = dialect == DIALECT_NOVA,
-			    .file = config_keep(&config->files, &config->nfiles, name) };
+	struct reader r = { .draft = draft, .nova = nova, .file = config_keep(&config->files, &config->nfiles, name) };
 	char *end = text + len, *next;
 
 	if (!r.nova && len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) /* skip the byte order mark of some editors */

@@ -14,9 +14,6 @@
 
 enum { KEYS_MAX = 16, SECTIONS_MAX = 1024, TYPES_MAX = 256, SECTION_ADDRESSES_MAX = 1024, INSTANCES_MAX = 65535 };
 
-/* The rules of a file: ours, or those of Nova's oslo.config. */
-enum dialect { DIALECT_OURS, DIALECT_NOVA };
-
 struct draft {
 	struct config *config; /* filled as our files are read; the sections are sorted at the end */
 	/* The enabled types: our files' list or, without one, nova.conf's. */
@@ -95,10 +92,10 @@ const struct key *config_key(const struct key *keys, const char *name);
 int config_key_set(const struct setting *t, char *value);
 
 /*
- * Reads `text`, of the file `name`, into the draft. Modifies the text; that of a nova.conf must live as long as the
- * draft. A key replaces the same key of an earlier file.
+ * Reads the text of our file or (`nova`) of a nova.conf into the draft, where its keys replace those of earlier files.
+ * Modifies the text. That of a nova.conf must live as long as the draft.
  */
-void config_ini_read(struct draft *draft, const char *name, enum dialect dialect, char *text, size_t len);
+void config_ini_read(struct draft *draft, const char *name, bool nova, char *text, size_t len);
 
 /* Adds a header (`value` NULL) or key of a nova.conf to draft->entries, if it defines the pool. -EINVAL: too many. */
 int config_nova_take(struct draft *draft, const struct location *at, char *value);

@@ -30,7 +30,7 @@ static void check(const struct config *config)
 }
 
 /* As a nova.conf; or as ours, with each mistake in place of the first. */
-static void read_file(enum dialect dialect, const char *data, size_t len)
+static void read_file(bool nova, const char *data, size_t len)
 {
 	autofree char *text = memcpy(mem_new(len + 1, 1), data, len);
 	struct config config;
@@ -38,7 +38,7 @@ static void read_file(enum dialect dialect, const char *data, size_t len)
 	struct err err = { 0 };
 
 	config_default(&config);
-	config_ini_read(&draft, "fuzz", dialect, text, len);
+	config_ini_read(&draft, "fuzz", nova, text, len);
 	if (config_draft_finish(&draft, &err) == 0)
 		check(&config);
 	for (size_t i = 0; i < draft.mistakes.n; i++)
@@ -55,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct err err = { 0 };
 
 	if (size && (*text == 'N' || *text == 'A')) {
-		read_file(*text == 'N' ? DIALECT_NOVA : DIALECT_OURS, text + 1, size - 1);
+		read_file(*text == 'N', text + 1, size - 1);
 	} else if (config_of_text(&config, "fuzz", text, size, &err) == 0) {
 		check(&config);
 		config_free(&config);

@@ -19,7 +19,7 @@ static inline int config_of_text(struct config *config, const char *name, const 
 	int r;
 
 	config_default(config);
-	config_ini_read(&draft, name, DIALECT_OURS, copy, len);
+	config_ini_read(&draft, name, false, copy, len);
 	r = config_draft_finish(&draft, err);
 	config_draft_free(&draft);
 	if (r < 0) {
