@@ -92,23 +92,6 @@ static int read_hostdev(const struct xml_elem *hostdev, const struct meta *meta,
 	return 1;
 }
 
-/* The user can choose the alias in a definition. One that does not fit is ignored. */
-static void read_alias(struct vgpu_request *req, const struct xml_elem *hostdev)
-{
-	const char *name = xml_attr(xml_child(hostdev, "", "alias"), "name");
-
-	text_copy(req->alias, sizeof(req->alias), name ? name : "");
-}
-
-/* Reads the guest address, if libvirt has assigned one. An unreadable one is ignored, because libvirt refuses it. */
-static void read_guest(struct vgpu_request *req, const struct xml_elem *hostdev)
-{
-	const struct xml_elem *address = xml_child(hostdev, "", "address");
-
-	if (attr_is(address, "type", "pci") && !pci_address(req->guest, address))
-		req->guest[0] = '\0';
-}
-
 static int add_vgpu(struct domxml *doc, const struct vgpu_request *req, const struct mark *mark, struct err *err)
 {
 	struct request *request = &doc->request;
@@ -129,6 +112,8 @@ static int read_hostdevs(struct domxml *doc, const struct xml_elem *devices, boo
 	const struct xml_elem *hostdev = xml_child(devices, "", "hostdev");
 
 	for (; hostdev; hostdev = xml_next(hostdev, "", "hostdev")) {
+		const struct xml_elem *guest = xml_child(hostdev, "", "address");
+		const char *alias = xml_attr(xml_child(hostdev, "", "alias"), "name");
 		const struct meta_device *device;
 		struct mark mark = { .elems[PART_HOSTDEV] = hostdev };
 		struct vgpu_request req = { .numa = NUMA_AUTO };
@@ -138,8 +123,10 @@ static int read_hostdevs(struct domxml *doc, const struct xml_elem *devices, boo
 			return r;
 		if (r == 0)
 			continue;
-		read_alias(&req, hostdev);
-		read_guest(&req, hostdev);
+		/* An alias that does not fit is the user's, so it is ignored. libvirt refuses an unreadable address. */
+		text_copy(req.alias, sizeof(req.alias), alias ? alias : "");
+		if (attr_is(guest, "type", "pci") && !pci_address(req.guest, guest))
+			req.guest[0] = '\0';
 		device = meta_find(&doc->meta, req.id);
 		mark.elems[PART_DEVICE] = device ? device->elem : NULL;
 		if ((device && meta_apply(device, &req, err) < 0) || add_vgpu(doc, &req, &mark, err) < 0)
@@ -203,26 +190,20 @@ static struct meta_device *device_at(const struct loose *loose, const struct req
 	return ndevices == 1 && nhostdevs == 1 ? found : NULL;
 }
 
-static bool is_same(const struct meta_device *a, const struct meta_device *b, const char *name)
-{
-	const char *x = xml_attr(a->elem, name), *y = xml_attr(b->elem, name);
-
-	return x && y ? strcmp(x, y) == 0 : x == y;
-}
-
 /* True if all devices have equal facts and preferences. */
 static bool are_alike(const struct loose *loose)
 {
-	static const char *const preferences[] = { "placement", "numa", "params" };
+	static const char *const names[] = { "type",   "name",      "framework", "model",
+					     "driver", "placement", "numa",      "params" };
 
-	for (size_t i = 1; i < loose->ndevices; i++) {
-		for (size_t attr = FACT; attr < META_UUID; attr++)
-			if (!is_same(loose->devices[0], loose->devices[i], domxml_attrs[attr].name))
+	for (size_t i = 1; i < loose->ndevices; i++)
+		for (size_t n = 0; n < ARRAY_SIZE(names); n++) {
+			const char *x = xml_attr(loose->devices[0]->elem, names[n]);
+			const char *y = xml_attr(loose->devices[i]->elem, names[n]);
+
+			if (x && y ? strcmp(x, y) != 0 : x != y)
 				return false;
-		for (size_t attr = 0; attr < ARRAY_SIZE(preferences); attr++)
-			if (!is_same(loose->devices[0], loose->devices[i], preferences[attr]))
-				return false;
-	}
+		}
 	return true;
 }
 
@@ -269,14 +250,6 @@ static void read_cpus(struct request *request, const struct xml_elem *domain)
 		request->cpus = steal_ptr(&cpus);
 }
 
-static void read_nodes(struct request *request, const struct xml_elem *domain)
-{
-	const char *nodes = xml_attr(xml_child(xml_child(domain, "", "numatune"), "", "memory"), "nodeset");
-
-	if (nodes)
-		text_cpuset(nodes, &request->memory_nodes, NODE_MAX);
-}
-
 /* Lists each <vgpu:device> without a hostdev. Its errors are ignored, because the domain does not have its vGPU. */
 static void note_strays(struct domxml *doc)
 {
@@ -301,6 +274,7 @@ int request_read(struct domxml *doc, const struct xml_elem *domain, const struct
 		 struct err *err)
 {
 	const struct xml_elem *devices = xml_child(holder, "", "devices");
+	const char *nodes = xml_attr(xml_child(xml_child(domain, "", "numatune"), "", "memory"), "nodeset");
 
 	/* libvirt reads every <devices> element (./devices/hostdev). */
 	for (; devices; devices = xml_next(devices, "", "devices"))
@@ -309,7 +283,8 @@ int request_read(struct domxml *doc, const struct xml_elem *domain, const struct
 	if (doc->request.nova && !doc->meta.suspended && follow_hostdevs(doc, err) < 0)
 		return -err->code;
 	note_strays(doc);
-	read_nodes(&doc->request, domain);
+	if (nodes)
+		text_cpuset(nodes, &doc->request.memory_nodes, NODE_MAX);
 	read_cpus(&doc->request, domain);
 	return 0;
 }
