@@ -2,9 +2,8 @@
 /*
  * The configuration: the pGPUs and VFs that the administrator assigns to the pool, and the policy for sharing them.
  *
- * It is read from /etc/vgpu-lease.conf, its drop-ins, and the [devices] and [mdev_*] sections of the files that
- * nova_conf names. One mistake makes the whole configuration invalid, so that a mistake never leads to an unintended
- * pool. The actual hardware of the host is not checked here.
+ * One mistake makes the whole configuration invalid, so that a mistake never leads to an unintended pool. The hardware
+ * of the host is not checked here.
  */
 #pragma once
 
@@ -133,19 +132,17 @@ static inline const char *config_fix(const struct config *config)
 void config_default(struct config *config);
 
 /*
- * Reads the configuration. `path` NULL: etc/vgpu-lease.conf and etc/vgpu-lease.conf.d/ *.conf below the host's root, in
- * the order of their names. Other `path`: `path` and `path`.d/ *.conf, not below the root. Then reads the files that
- * nova_conf names. A key in a later file of ours replaces an earlier one. An option of a nova.conf counts only if our
- * files do not set it. Returns:
+ * Reads etc/vgpu-lease.conf and etc/vgpu-lease.conf.d/ *.conf (by name) below the host's root, or `path` and
+ * `path`.d/ *.conf, not below the root. Then reads [devices] and [mdev_*] of the files that nova_conf names. A key in a
+ * later file of ours replaces an earlier one. An option of a nova.conf counts only if our files do not set it. Returns:
  *   0: success; config_free() frees `config`
  *   -ENOENT: the file does not exist
  *   -EINVAL: there are mistakes; `err` has the first, with file and line
  *   other: a file cannot be read or trusted; `err` says why
  * After a failure `config` has the defaults, `why`, and nothing to free.
  *
- * Reading continues after a mistake, but checks whose result depends on the mistake's correction are skipped.
- * `mistakes` (or NULL) gets the first CONFIG_MISTAKES_MAX - 1 mistakes and the last one. The caller frees them with
- * config_notes_free().
+ * Reading continues after a mistake, but checks that depend on its correction are skipped. `mistakes` (or NULL) gets
+ * the first CONFIG_MISTAKES_MAX - 1 and the last one, which config_notes_free() frees.
  */
 int config_load(struct config *config, const struct host *host, const char *path, struct config_notes *mistakes,
 		struct err *err);

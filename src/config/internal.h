@@ -88,7 +88,7 @@ void config_section_free(struct section *section);
 
 const struct key *config_key(const struct key *keys, const char *name);
 
-/* Sets a key to its whole value, in which each continuation line begins with '\n'. -EINVAL: invalid value. */
+/* Sets a key. In the value, each continuation line begins with '\n'. -EINVAL: invalid value. */
 int config_key_set(const struct setting *t, char *value);
 
 /*
@@ -100,10 +100,7 @@ void config_ini_read(struct draft *draft, const char *name, bool nova, char *tex
 /* Adds a header (`value` NULL) or key of a nova.conf to draft->entries, if it defines the pool. -EINVAL: too many. */
 int config_nova_take(struct draft *draft, const struct location *at, char *value);
 
-/*
- * Applies the nova.conf files: their enabled types, and these types' sections, unless our files have them. Call it
- * once, after all files are read and before the checks that need all files.
- */
+/* Applies the enabled types of the nova.conf files and their sections, unless our files have them. */
 void config_nova_apply(struct draft *draft);
 
 /* Returns a type's section: ours, or nova.conf's if our files have none, or NULL. */

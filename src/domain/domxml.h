@@ -2,10 +2,9 @@
 /*
  * Reads what a domain's XML requests, and writes the same XML with other addresses.
  *
- * libxml2 decides what the document means. Edits replace bytes, so everything around an edit stays: comments, CDATA,
- * quotes, white space. The XML is hostile until parsed: a document that is larger than DOMXML_MAX or has a document
- * type declaration is refused, and nothing is fetched. The first parse loads libxml2 (see xml.h). domxml_concerns()
- * finds out without libxml2 whether a parse is needed.
+ * libxml2 decides what the document means. Edits replace bytes, so everything around an edit stays. The XML is hostile:
+ * a document that is larger than DOMXML_MAX or has a document type is refused, and nothing is fetched. The first parse
+ * loads libxml2 (see xml.h); domxml_concerns() finds out without libxml2 whether a parse is needed.
  */
 #pragma once
 
@@ -87,7 +86,7 @@ const struct remarks *domxml_remarks(const struct domxml *doc);
 /* `doc` owns the result. */
 const struct request *domxml_request(const struct domxml *doc);
 
-/* Removes the hostdevs whose `keep` is false from the request, and excludes their IDs for its vGPUs. */
+/* Removes the hostdevs whose `keep` is false from the request. Its vGPUs may not get their IDs. */
 void domxml_keep(struct domxml *doc, const bool *keep);
 
 struct domxml_change {
@@ -101,14 +100,10 @@ struct domxml_change {
 
 /*
  * Writes the document with the address of each changed vGPU replaced in its hostdev and <vgpu:device>. All other bytes
- * stay unchanged. In a PCI address, the attributes domain, bus, slot and function are replaced, in libvirt's form
- * (0x...). `changes_framework` also changes the hostdev's type, sets managed='no', and adds or removes an mdev's model.
- * Attributes that the guest sees stay: display, and ramfb, whose state QEMU migrates. Without changes *out is a copy.
- * The caller frees it. -EINVAL:
- *   - a number of the PCI address is missing
- *   - an id is invalid, of the wrong kind, or the id of another hostdev or <vgpu:device>
- *   - one vGPU has two changes
- *   - the changed hostdev would not be valid XML
+ * stay unchanged. A PCI address is written in libvirt's form (0x...). `changes_framework` also changes the hostdev's
+ * type, sets managed='no', and adds or removes an mdev's model. Attributes that the guest sees stay: display, and ramfb,
+ * whose state QEMU migrates. The caller frees *out. -EINVAL: a number of the PCI address is missing; an id is invalid, of
+ * the wrong kind or in use; a vGPU has two changes; or the changed hostdev would not be valid XML.
  */
 int domxml_rewrite(const struct domxml *doc, const struct domxml_change *changes, size_t nchanges, char **out,
 		   size_t *outlen, struct err *err);
@@ -117,9 +112,8 @@ int domxml_rewrite(const struct domxml *doc, const struct domxml_change *changes
 int domxml_hostdev(const struct domxml *doc, const struct vgpu_request *req, char **out, struct err *err);
 
 /*
- * A suspend removes hostdevs, and records them in a <suspended> in the domain's metadata. domxml_suspended() builds
- * this element for all vGPUs of the request; the caller frees *out. The record is an attribute, because libvirt would
- * give elements within the metadata its own prefix.
+ * Builds the record of a suspend, a <suspended> for the domain's metadata with the hostdevs of all vGPUs. The caller
+ * frees *out. The hostdevs are an attribute, because libvirt would give elements within the metadata its own prefix.
  */
 #define DOMXML_SUSPENDED_NS "urn:vgpu-lease:suspended:1"
 #define DOMXML_SUSPENDED_KEY "vgpu-suspended"
@@ -128,10 +122,9 @@ int domxml_suspended(const struct domxml *doc, char **out, struct err *err);
 #define DOMXML_NS_KEY "vgpu" /* libvirt's prefix for our namespace in metadata from domxml_lease() */
 
 /*
- * Builds the domain's lease element for virDomainSetMetadata() with DOMXML_NS and DOMXML_NS_KEY. libvirt expects an
- * element without a namespace. A vGPU without a <vgpu:device> gets one. facts_list[i] are the facts of vGPU i of the
- * request; without a type, the vGPU's facts stay. The user's settings are kept: placement, numa, params, project,
- * devices without a hostdev. Other attributes are dropped. Returns text that the caller frees; NULL: nothing would
- * change.
+ * Builds the domain's lease element for virDomainSetMetadata(), which expects it without a namespace. A vGPU without a
+ * <vgpu:device> gets one. facts_list[i] are the facts of vGPU i of the request; without a type, its facts stay. The
+ * user's settings stay too: placement, numa, params, project, devices without a hostdev. Other attributes are dropped.
+ * The caller frees the text. NULL: nothing would change.
  */
 char *domxml_lease(const struct domxml *doc, const struct migration_facts *facts_list);

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the files of domxml share.
- *
- * domxml.c runs the steps: xml.c parses; domxml_meta.c reads the metadata; domxml_request.c reads the hostdevs, and
- * matches those whose UUID changed with metadata; domxml_remark.c notes ignored metadata, if DOMXML_REMARKS is set;
- * domxml_scan.c finds the bytes that an edit would replace. Then the tree is freed. domxml_edit.c writes.
+ * What the files of domxml share. domxml.c runs the steps of a parse: domxml_meta.c reads the metadata,
+ * domxml_request.c the hostdevs; domxml_remark.c notes what is ignored; domxml_scan.c finds the bytes that an edit would
+ * replace. Then the tree is freed.
  */
 #pragma once
 
@@ -12,9 +10,8 @@
 #include "base/xml.h"
 
 /*
- * Locates start tags and their attributes in the bytes of a document that libxml2 has found well-formed and without a
- * document type. In these documents every element has one start tag, in document order, and '<' begins only tags,
- * comments, CDATA sections and processing instructions.
+ * Locates start tags and attributes in a document that libxml2 has found well-formed and without a document type. Every
+ * element then has one start tag, in document order, and '<' begins only tags, comments, CDATA and instructions.
  */
 struct span {
 	size_t at, len; /* in bytes of the document */
@@ -133,7 +130,7 @@ int meta_apply(const struct meta_device *device, struct vgpu_request *req, struc
 int request_read(struct domxml *doc, const struct xml_elem *domain, const struct xml_elem *holder, bool all_pci,
 		 struct err *err);
 
-/* domxml_remark.c: notes ignored metadata, and devices that bypass libvirt. Call it after request_read(). */
+/* domxml_remark.c: collects doc->remarks and request.past. Call it after request_read(). */
 void domxml_look(struct domxml *doc, const struct xml_elem *domain);
 
 /* domxml_scan.c: locates the marks. -EINVAL: the bytes do not have the `count` elements that libxml2 found. */

@@ -39,7 +39,7 @@
 	S(virDomainCreate)                                                                                             \
 	S(virDomainSetMetadata)
 
-/* Leases and creates all vGPUs of the request, or none. Then connects to libvirt again. `op` is for the log. */
+/* Leases and creates all vGPUs of the request, or none, and connects to libvirt again. `op` is for the log. */
 int hotplug_lease(struct hotplug *hp, const struct request *request, const char *op, struct err *err);
 
 /* A vGPU to be attached: its ID, and its hostdev for libvirt. */
@@ -66,5 +66,5 @@ int hotplug_write_facts(struct hotplug *hp, unsigned int side, struct err *err);
 /* Attaches a leased vGPU. Releases it if libvirt refuses, but not if the connection is lost. */
 int hotplug_plug(struct hotplug *hp, const char *id, const char *xml, unsigned int sides, struct err *err);
 
-/* Detaches the vGPU `req` from the running domain. Returns as virt_detach_wait(). */
+/* Detaches the vGPU from the running domain. Returns as virt_detach_wait(). */
 int hotplug_unplug(struct hotplug *hp, const struct domxml *doc, const struct vgpu_request *req, struct err *err);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The only module that includes libvirt's headers: domains by UUID, XML as text, devices.
- *
- * Loading libvirt takes ten times as long as the rest of a command. So the first connection loads it, and it is never
- * unloaded. libvirt prints nothing by itself; its message becomes the error's text. The codes of errors are:
+ * The only module that includes libvirt's headers. The first connection loads libvirt, which takes ten times as long
+ * as the rest of a command. libvirt prints nothing itself; its message becomes the error's text. Error codes:
  *   ENOENT: no such domain
  *   ENOTCONN: the connection is lost; virt_close() it and open another
  *   EBUSY: another operation on the domain is in progress
@@ -12,9 +10,8 @@
  *   ELIBACC: libvirt cannot be loaded
  *   EIO: any other error
  *
- * The hook never uses this module, because libvirt waits for the hook. Not thread-safe. libvirtd closes a connection
- * that answers no keepalive for 30 seconds, and only calls answer keepalives. So never leave a connection idle for
- * longer.
+ * The hook never uses this module, because libvirt waits for the hook. Not thread-safe. Only calls answer keepalives,
+ * and libvirtd closes a connection that answers none for 30 seconds, so do not leave one idle for longer.
  */
 #pragma once
 
@@ -28,7 +25,7 @@
 
 struct virt;
 
-/* Connects to `uri`; NULL: VIRT_DEFAULT_URI. If libvirt is missing or does not run, the error says what to do. */
+/* Connects to `uri`; NULL: VIRT_DEFAULT_URI. */
 int virt_open(struct virt **out, const char *uri, struct err *err);
 void virt_close(struct virt *virt); /* accepts NULL */
 
@@ -55,7 +52,6 @@ enum { VIRT_LIVE = 1, VIRT_CONFIG = 2 };
 /* Reads one side of the domain's XML, which the caller frees. VIRT_CONFIG includes secrets, so never log it. */
 int virt_xml(struct virt *virt, const char *uuid, unsigned int side, char **xml, struct err *err);
 
-/* Defines a domain, or redefines the domain with the same UUID. */
 int virt_define(struct virt *virt, const char *xml, struct err *err);
 
 /* Attaches or detaches a device. A running domain keeps a detached device until its guest has released it. */
@@ -79,7 +75,7 @@ int virt_managed_save(struct virt *virt, const char *uuid, struct err *err);
 /* Returns 1 if the domain has a managed save image, 0 if not, or a negative errno. */
 int virt_has_managed_save(struct virt *virt, const char *uuid, struct err *err);
 
-/* Reads the domain's XML from its managed save image. The caller frees it. */
+/* The XML in the managed save image. The caller frees it. */
 int virt_saved_xml(struct virt *virt, const char *uuid, char **xml, struct err *err);
 
 /* Starts a defined domain, from its saved image if it has one. */
