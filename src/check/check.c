@@ -77,12 +77,11 @@ void check_note(struct check *check, enum check_status status, const struct err 
 	check_report(check, status, fix, "%s%s%s", note->text + note->where, *hint ? "; " : "", hint);
 }
 
-#define FIX_CONFIG                                                                                                     \
-	"until the configuration is corrected, starts and migrations that need a new vGPU are refused; existing vGPUs are used"
-
 static const char *config_advice(const struct err *err)
 {
-	return err_denied(err->code) ? "run as root" : FIX_CONFIG;
+	return err_denied(err->code) ? "run as root"
+				     : "until the configuration is corrected, starts and migrations that need a new "
+				       "vGPU are refused; existing vGPUs are used";
 }
 
 /* Says how to get a first configuration: init finds a pool only on a pGPU that is ready. */
@@ -203,7 +202,6 @@ static void give_back(struct world *world, const struct config *config)
 /* Lists the pGPUs that could be configured, if there is no valid configuration. */
 static void list_cards(struct check *check)
 {
-	check->ncards = check->world->inv.npgpus;
 	for (size_t g = 0; g < check->ncards; g++) {
 		const struct inv_pgpu *card = check->world->inv.pgpus[g];
 
@@ -234,6 +232,7 @@ void check_run(struct check *check)
 		config_passes(check, check->config);
 	config_notes_free(&mistakes);
 	check->what = "pgpu";
+	check->ncards = world->inv.npgpus;
 	if (seen < 0) {
 		check_fail(check, "see that /sys is mounted", "the host cannot be read: %s", unseen.text);
 	} else if (config_is_valid(check->config)) {

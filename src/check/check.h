@@ -7,6 +7,7 @@
 
 #include "sys/sys.h"
 #include "config/config.h"
+#include "act/gc.h"
 #include "act/preview.h"
 #include "look/pool.h"
 #include "state/store.h"
@@ -55,3 +56,9 @@ struct check {
 void check_run(struct check *check);
 
 void check_free(struct check *check);
+
+/*
+ * metrics.c: prints the metrics of vgpu-lease(8) in Prometheus' text format, from a full `world` and `pass`. Negative:
+ * the leases cannot be read, and nothing is printed.
+ */
+int metrics_print(FILE *to, const struct world *world, const struct gc *pass, bool config_valid, struct err *err);

@@ -307,7 +307,6 @@ void check_cards(struct check *check)
 	const struct world *world = check->world;
 
 	check->world->libvirt = libvirt_files_libvirt(check->host);
-	check->ncards = inv->npgpus;
 	/* A device that is only listed as missing is not in the inventory's pGPUs. */
 	for (size_t i = 0; i < inv->npci; i++)
 		check->ncards += !inventory_pgpu(inv, inv->pci[i]->address) && is_missing(world, inv->pci[i]->address);

@@ -138,15 +138,6 @@ static void plan_start(struct check *check, struct start *s, enum plan_mode mode
 	s->planned = check_plan(check, &s->config, &s->request, mode, &s->err);
 }
 
-/* Would the start adopt an unused vGPU, which Nova prefers to a new vGPU? */
-static bool nova_has_one(struct check *check, struct start *s)
-{
-	if (!s->config.policy.nova)
-		return false;
-	plan_start(check, s, PLAN_ASSIGN);
-	return s->planned == 0 && check->plan.nsteps && check->plan.steps[0].kind == STEP_ADOPT;
-}
-
 static void look_at_start(struct check *check, struct start *start, const struct section *section, bool vf)
 {
 	const struct plan *plan = &check->plan;
@@ -155,7 +146,10 @@ static void look_at_start(struct check *check, struct start *start, const struct
 	start->vgpu.kind = vf ? REQUEST_PCI : REQUEST_MDEV;
 	start->vgpu.managed_as_needed = vf;
 	text_copy(start->vgpu.facts.type, sizeof(start->vgpu.facts.type), section->type);
-	if (!nova_has_one(check, start))
+	/* Nova prefers an unused vGPU to a new one. */
+	if (start->config.policy.nova)
+		plan_start(check, start, PLAN_ASSIGN);
+	if (!start->config.policy.nova || start->planned < 0 || !plan->nsteps || plan->steps[0].kind != STEP_ADOPT)
 		plan_start(check, start, vf ? PLAN_ASSIGN : PLAN_PREPARE);
 	/* If the state cannot be written, no start gets a new vGPU. check_state() reports that. */
 	if (start->planned < 0 || !plan->nsteps || plan->steps[0].kind != STEP_CREATE ||

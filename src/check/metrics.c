@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Metrics in Prometheus' text format. Timestamps replace ages, which would be wrong when the file is read later. */
-#include "check/metrics.h"
+#include "check/check.h"
 
 #include <fcntl.h>
 #include <string.h>

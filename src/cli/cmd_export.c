@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "cli/cmd.h"
 #include "act/gc.h"
-#include "check/metrics.h"
 #include "decide/capacity.h"
 #include "decide/nova_inventory.h"
 

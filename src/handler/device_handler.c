@@ -20,7 +20,7 @@
 #include "sys/log.h"
 #include "look/inventory.h"
 #include "look/libvirt_daemon.h"
-#include "check/metrics.h"
+#include "check/check.h"
 #include "state/history.h"
 #include "look/survey.h"
 

@@ -77,14 +77,12 @@ static int put_back(struct hotplug *hp, const char *op, size_t *n, struct err *e
 /* Returns 1 if the domain runs now, 0 if not, or a negative errno. */
 static int is_running(struct hotplug *hp, struct err *err)
 {
-	struct virt_domain now;
+	struct virt_domain now = { 0 };
 	int r = virt_find(hp->virt, hp->domain.uuid, &now, err);
+	bool runs = now.running;
 
-	if (r < 0)
-		return r;
-	r = now.running;
 	virt_domain_free(&now);
-	return r;
+	return r < 0 ? r : runs;
 }
 
 /* Undoes a failed suspend. Keeps the text of its error, and adds what could not be undone. */
