@@ -112,11 +112,9 @@ with "s/ type='nvidia-222'/& numa='7'/" && tells "a NUMA node that is not there"
 with "s|<vgpu:device uuid='[^']*'|&/><vgpu:device uuid='$(uuid 2)'|"
 tells "a <vgpu:device> without its hostdev" grep -qF "$(uuid 2)"
 
-# A domain without a vGPU, as far as we can tell.
 with '/<hostdev/,/<\/hostdev>/d'
 vl plan "$tmp/vm.xml"
 like "$status|$(warnings)|$out" "0|1|*$(message M_NO_VGPU)*" "where there is no vGPU the warning says why"
-# check reads what it may, and takes nothing amiss.
 printf '<domain' >"$defined/broken.xml"
 mkfifo "$defined/pipe.xml"
 with "s/ type='nvidia-222'/ tpye='nvidia-222'/"

@@ -8,7 +8,7 @@ configure nvidia-222 nvidia-1147
 install -D "$hook" "$root/etc/libvirt/hooks/qemu"
 chmod 755 "$root" "$root/run" "$root/var" "$root/var/lib" 2>/dev/null
 
-# Time goes on between two calls.
+# The age of a lease grows between two calls.
 without_age() { sed -E 's/ +[0-9]+[smhd]( +|$)/ AGE /g' <<<"$1"; }
 # both SENTENCE ARGUMENT...: any user sees what root sees.
 both() {
@@ -50,7 +50,6 @@ for closed in run/vgpu-lease run/vgpu-lease/leases run/vgpu-lease/seen var/lib/v
 	chmod 755 "$root/$closed"
 done
 
-# Closed, files and all.
 find "$root/run/vgpu-lease" "$root/var/lib/vgpu-lease" -type d -exec chmod 700 {} +
 find "$root/run/vgpu-lease" "$root/var/lib/vgpu-lease" -type f -exec chmod 600 {} +
 as_user vl_says "a state that is closed is root's to read" 1 list -- M_STATE_NEEDS_ROOT
@@ -62,7 +61,7 @@ all "after the next hook"
 is "$(others_may ! -perm -004)|$(others_may -perm /022)" "|" "all of it may be read, and none written"
 is "$(cd "$root" && find run/vgpu-lease -name '*lock' -perm /077)" "" "the locks are not opened to anybody"
 
-# Distributions keep directories of libvirt closed.
+# Distributions close directories of libvirt to users.
 mkdir -p "$root/etc/libvirt/qemu"
 for closed in etc/libvirt etc/libvirt/qemu etc/libvirt/hooks; do
 	mode=$(stat -c %a "$root/$closed")
@@ -75,7 +74,7 @@ for closed in etc/libvirt etc/libvirt/qemu etc/libvirt/hooks; do
 	chmod "$mode" "$root/$closed"
 done
 
-# A refusal that depends on what a user may not read is not known to that user.
+# What root would be refused is unknown to a user who may not read a file that it depends on.
 unknown() { # SENTENCE FILE STATUS: of a start with vm2.xml; STATUS is root's
 	vl plan "$tmp/vm2.xml"
 	is "$status" "$3" "root knows it: $1"
@@ -99,7 +98,6 @@ is "$(grep FAIL <<<"$out" | grep -c 'nova.conf: Permission denied; run as root$'
 chmod 644 "$root/etc/nova/nova.conf"
 configure nvidia-222 nvidia-1147
 
-# What changes something is root's.
 # denied SENTENCE ARGUMENT...: a user is refused, and the fix is to be root.
 denied() { as_user vl "${@:2}"; is "$status|$(grep -ci "permission denied; run as root" <<<"$err")" "1|1" "$1"; }
 changes() { # WHEN
@@ -110,7 +108,6 @@ changes() { # WHEN
 	done
 }
 changes "by another user"
-# What a file that a user may not read says is not guessed.
 chmod 600 "$conf_path"
 denied "metrics without the configuration" metrics
 denied "gc --dry-run without it" gc --dry-run

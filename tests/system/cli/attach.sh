@@ -22,7 +22,7 @@ vl_like "a dry run takes a type as NVIDIA calls it, and tells what would be done
 is "$err|$(leased)|$(made)" "||" "and does nothing"
 vl_says "it is refused as an attach is" 1 attach --connect "$libvirt" --dry-run --type nvida-222 vm1 -- M_NO_TYPE_SIMILAR nvida-222 nvidia-222
 
-# The state is looked at as attach does: a full, a read-only and an untrusted one are refused in the same words.
+# attach and its dry run refuse a full, a read-only and an untrusted state in the same words.
 ids='s/[0-9a-f]\{8\}-[0-9a-f-]*/ID/g'
 alike() { # SENTENCE: a dry run and the command itself, whose UUIDs are random
 	local dry
@@ -60,7 +60,7 @@ vl_is "an ID that is none" "2||$(message M_USAGE "$(message M_BAD_ID nonsense)" 
 vl_ends "one word too many" 2 detach vm1 "$(uuid 1)" more
 vl_ends "an option of another command" 2 suspend --persistent vm1
 
-# What an attach left that was cut off.
+# An interrupted attach leaves a lease of a vGPU that the domain does not have.
 call prepare begin 1
 vl detach --connect "$libvirt" --dry-run vm1 "$(uuid 1)"
 is "$status|$out|$(leased)" "0|remove $(uuid 1), nvidia-222 on 0000:84:00.0|$(uuid 1)" "a dry run tells of it, and releases nothing"
@@ -71,7 +71,7 @@ is "$(leased)|$(made)" "|" "with its device"
 vl_fails "a domain without vGPUs needs no help to be saved" 1 suspend --connect "$libvirt" vm1 -- M_SUSPEND_NEEDLESS vm1
 vl_fails "one that runs with all that it has is not resumed" 1 resume --connect "$libvirt" vm1 -- M_RESUME_NEEDLESS vm1
 
-# What may take long is told on a terminal, and the line is gone in the end.
+# Progress is shown on a terminal, and its line is erased at the end.
 call prepare begin 1
 slow() { # COMMAND ARGUMENT...: on a terminal, while somebody has the lock for a while
 	flock "$root/run/vgpu-lease/lock" sleep 2.5 &
@@ -85,13 +85,12 @@ like "$(slow attach vm1)" "$(message M_PROGRESS_ATTACH vm1)"$'\r'*$' \r'*"$(mess
 like "$(slow detach vm1 "$(uuid 1)")" \
 	"$(message M_PROGRESS_DETACH "$(uuid 1)" vm1)"$'\r'*$' \r'*"$(message M_DETACHED "$(uuid 1)" vm1)"* "so is a slow detach"
 is "$(leased)|$(made)" "|" "which is complete"
-# A suspend that did not end: the running domain has the record, and not the vGPU.
+# An interrupted suspend: the running domain has the record, but not the vGPU.
 test_node 1 "" "$(suspended_record "$(mdev_hostdev "$(uuid 1)")")" >"$tmp/suspended.xml"
 like "$(libvirt=test://$tmp/suspended.xml slow resume vm1)" \
 	"$(message M_PROGRESS_RESUME vm1)"$'\r'*$' \r'"vgpu-lease: "* "so is a slow resume"
 is "$(leased)|$(made)" "|" "and what libvirt did not attach is not leased"
 
-# A host whose vGPUs are VFs.
 new_host l40s+flex nvidia-1146@10de:26b9 vf_flex@8086:56c0 'mdev_class = CUSTOM_FLEX'
 vl_says "a type that is not enabled is refused with those that are" 1 attach --connect "$libvirt" --type nvidia-1145 vm1 \
 	-- M_TYPE_NOT_ENABLED nvidia-1145 "nvidia-1146, flex"
@@ -135,7 +134,7 @@ vl_says "a VF that the configuration has in the pool no longer is in the way of 
 	-- M_NOT_DETACHED vm2
 vl release 0000:4d:00.2
 
-# Two attaches at once: another has leased the VF that was chosen, before it came to our own lease.
+# Two attaches at once: another domain has leased the chosen VF before this one writes its lease.
 configure 'vf_flex@0000:4d:00.1, 0000:4d:00.2' policy 'release_timeout = 1'
 lock=$root/run/vgpu-lease/lock
 at_the_lock() { # who takes the lock opens it for writing; a look at who is at work opens it for reading

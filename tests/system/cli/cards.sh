@@ -75,7 +75,7 @@ variant rtx6000ada rtx6000ada@0000:c1:00.0 "a RTX 6000 Ada" 0000:c1:00.4
 variant rtxpro6000 rtxpro6000 "a RTX PRO 6000 in PCI domain 1" 0001:c8:00.2
 variant a10 a10 "an A10" 0000:d8:01.2
 variant l40s l40s "a L40S" 0000:26:00.4
-# What the types of this model are is remembered from here on, for when the card is in use.
+# Remembers the types of this model, for when the card is in use.
 vl gc
 for vf in 00.4=1149 00.5=1149 01.0=1159; do set_vf_type "0000:26:${vf%=*}" "${vf#*=}"; done
 commands l40s-used "a L40S with three vGPUs of 3 GiB, two of one series and one of another"
@@ -175,7 +175,6 @@ is "$(object types id nvidia-222)" '"id": "nvidia-222","name": "GRID T4-1B","cla
 like "$(row types nvidia-222)" "nvidia-222 GRID T4-1B CUSTOM_T4 1024 4 5120x2880 16 0 3 3 0000:84:00.0[*]" "for people, with a star where it is served"
 like "$(row types nvidia-223)" "nvidia-223 GRID T4-2B - 2048 4 5120x2880 0 0 0 8 0000:84:00.0" "and none where it is not"
 
-# What is made, promised and held.
 call prepare begin 1 nvidia-222
 call migrate begin 2 nvidia-222 >/dev/null
 create mtty mtty-1 3
@@ -198,7 +197,6 @@ vl_like "a broken configuration is a warning" "0|*|$(message M_WARNING "*/vgpu-l
 like "$(row inventory mtty)" "mtty * $root/etc/vgpu-lease.conf:1: *" "and the reason why nothing is in the pool"
 vl_like "for types, too" "0|*|$(message M_WARNING "*/vgpu-lease.conf:1: *")" types
 
-# Of eight cards one is configured: the numbers are those of the pool.
 new_host t4:8 nvidia-222@0000:84:00.0 'max_instances = 2'
 like "$(row inventory 0000:84:00.0)" "0000:84:00.0 * nvidia-222 16 0 2 -" "of a card with a cap inventory says what can be made"
 like "$(row types nvidia-222)" "nvidia-222 * 5120x2880 16 0 2 114 0000:84:00.0[*], *" "types says the same of the pool, and apart what all cards could make"
@@ -206,7 +204,6 @@ like "$(row types nvidia-223)" "nvidia-223 * 5120x2880 0 0 0 64 0000:84:00.0, *"
 like "$(object types id nvidia-222)" '*"capacity": 16,"used": 0,"available": 2,"host": {"capacity": 128,"used": 0,"available": 114},*' "JSON has both"
 like "$(object types id nvidia-222)" '*{"address": "0000:84:00.0","in_pool": true,*,{"address": "0000:85:00.0","in_pool": false,*' "and which cards are in the pool"
 
-# A card that the configuration matches, and that makes no vGPUs of this kind.
 new_host t4+flex 'nvidia-222@10de:1eb8, 8086:56c0'
 like "$(row inventory 0000:84:00.0)" "0000:84:00.0 * nvidia-222 16 0 16 -" "of two cards that a section matches one is in the pool"
 like "$(row inventory 0000:4d:00.0)" "0000:4d:00.0 * - nvidia-222 - - - ?*" "and the other is listed, with the reason"

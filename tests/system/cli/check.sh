@@ -51,7 +51,6 @@ like "$out" '{
 is "$(jq -r '.checks[] | select(.what == "libvirt").where' <<<"$out")" null "what is the host's has no place"
 is "$(cd "$root" && find run var etc | sort)" "$before" "and nothing was written"
 
-# The file is wrong.
 printf '%s\n' '[nonsense]' 'x = 1' '[policy]' 'placement = nowhere' what '[quota]' 'default = few' | configure
 check
 is "$status $(grep -c '^FAIL config ' <<<"$notes")" "1 4" "each mistake of a file is told"
@@ -77,7 +76,6 @@ finds WARN pgpu "$nova_conf:4: 0000:99:00.0: *" "a pGPU that is another host's i
 of_nova nvidia-999
 among FAIL type "$nova_conf:2: $(message M_CHECK_NO_CARD nvidia-999)*" "a nova.conf that lets nothing be leased here is one"
 
-# The host is otherwise than the file.
 configure <<EOF
 [devices]
 enabled_mdev_types = nvidia-222
@@ -113,7 +111,6 @@ control register '0000:85:00.0 on'
 control register '0000:84:00.0 on'
 configure nvidia-222@0000:84:00.0
 
-# mdevctl's definitions.
 definition=$root/etc/mdevctl.d/0000:84:00.0/$(uuid 1)
 define() { mdevctl_has 0000:84:00.0 "$(uuid 1)" "$@"; } # TYPE [START]
 define nvidia-223 auto
@@ -137,7 +134,6 @@ call release end 1
 remove_device "$(uuid 1)"
 rm "$definition"
 
-# A domain that runs without a vGPU of its own.
 domain 1 "$(uuid 1)" | libvirt_has vm1
 # runs_without [METADATA]: the domain runs without its vGPU.
 runs_without() {
@@ -152,7 +148,6 @@ domain 1 "$(uuid 1)" | sed "s|<domain type='qemu'|& id='3'|" | libvirt_runs vm1
 well "one with its vGPU is none"
 rm "$root/run/libvirt/qemu/vm1.xml" "$root/etc/libvirt/qemu/vm1.xml"
 
-# Two definitions of one vGPU.
 for n in 1 2; do domain $n "$(uuid 1)" nvidia-222 | libvirt_has vm$n; done
 finds WARN domain "$root/etc/libvirt/qemu/vm?.xml: $(message M_CHECK_SHARED vm? vm? "$(uuid 1)")*" "two domains that are off"
 guest 1 nvidia-222
@@ -160,7 +155,6 @@ finds WARN domain "$root/etc/libvirt/qemu/vm2.xml: $(message M_CHECK_DOMAIN_REFU
 	"one of which has it: the start of the other would be refused"
 rm "$root"/{run,etc}/libvirt/qemu/vm?.xml && vl release "$(uuid 1)"
 
-# The device handler.
 start_handler
 handler_is() { vl check; grep -q "^$1 *handler " <<<"$out"; }
 holds "a handler that runs is no finding" eventually handler_is PASS
@@ -169,7 +163,6 @@ finds WARN handler "*vgpu-leased*" "one that ran and has ended is"
 rm "$root/run/vgpu-lease/handler.lock"
 well "a simulated host where none has run needs none"
 
-# Those of a compute node, whose Nova counts them.
 define nvidia-222 auto
 of_nova nvidia-222@0000:84:00.0
 finds WARN mdevctl "$definition: *mdevctl undefine -u $(uuid 1)*" "a definition without device that no domain names"
@@ -204,7 +197,6 @@ remove_device "$(uuid 1)"
 rm "$definition"
 configure nvidia-222@0000:84:00.0
 
-# The hook's place.
 chmod 644 "$root/etc/libvirt/hooks/qemu"
 finds FAIL hook "$root/etc/libvirt/hooks/qemu: *chmod 755" "a hook that cannot be run"
 check_counts "which passes for nothing else" 0 "^PASS +hook "
@@ -224,7 +216,6 @@ finds WARN hook "$root/etc/libvirt/hooks/qemu: *$tmp/elsewhere*AppArmor*" "a lin
 rm "$root/etc/libvirt/hooks/qemu"
 cp "$hook" "$root/etc/libvirt/hooks/qemu"
 
-# The state.
 call prepare begin 2 nvidia-222
 well "a lease is no finding"
 age 2

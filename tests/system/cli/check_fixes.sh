@@ -22,7 +22,6 @@ check_counts "where a guest leases one, it does" 1 'nvidia-222 would.*shut down'
 for vf in "$root"/sys/bus/pci/devices/0000:26:00.[4-7]; do echo 1147 >"$vf/nvidia/current_vgpu_type"; done
 check_counts "VFs that are preset to the type serve a start" 1 '^PASS .*nvidia-1147 .*0000:26:00.4'
 
-# What has a device open is named.
 hold 2
 pid=$$
 reports "a refusal names the process that has the vGPU open" call prepare begin 2 nvidia-222 -- M_OPEN_ALREADY 0000:84:00.0 "process $pid"
@@ -30,11 +29,9 @@ install -D <(echo "$pid") "$root/run/libvirt/qemu/other.pid"
 reports "and its domain" call prepare begin 2 nvidia-222 -- M_OPEN_ALREADY 0000:84:00.0 "process $pid (QEMU of domain other)"
 leave
 
-# One definition.
 mdevctl_has 0000:84:00.0 "$(uuid 3)" nvidia-222
 vl_prints "one definition matches" check -- M_DEFINITIONS 1 "" matches
 
-# A NUMA node in device_match: that of another card, or one where the kernel knows none.
 configure 'nvidia-222@10de:1eb8 numa=3'
 check_says "that a card is on another NUMA node is the reason" 0000:85:00.0 M_OTHER_NODE nvidia-222 3 1 3
 holds "and the fix of its type" says M_OTHER_NODE nvidia-222 3 0 3 < <(grep '^FAIL' <<<"$out")
@@ -104,7 +101,7 @@ new_host flex/3+cx6 'vf_flex@0000:4d:00.0, 0000:17:00.0'
 check_says "check warns of the network card" '^WARN .*0000:17:00.0' M_NOT_A_GPU flex
 fails "and not of the GPU" says M_NOT_A_GPU < <(grep '0000:4d:00.0' <<<"$out")
 
-# A vendor makes other devices with VFs, too, as Intel does network cards.
+# A vendor also makes other devices with VFs, as Intel does network cards.
 configure 'vf_flex@8086:*, 15b3:*, numa=0'
 vl_is "a match without a device means GPUs alone" "0|0000:4d:00.0|" inventory --no-headings -o PGPU
 control bind "0000:17:00.2 mlx5_core"
@@ -220,20 +217,16 @@ under 'NVIDIA L40S-2Q' -- tells "NVIDIA L40S-2Q" nvidia-1148 "a name of a type t
 under nvidia-222 'mdev_GRID T4-1B' 'max_instances = 1' -- tells "GRID T4-1B" nvidia-222 "a name in the header of a section"
 under nvidia-222 mdev_T4-1B 'max_instances = 1' -- tells T4-1B nvidia-222 "one without a blank"
 
-# That could be an ID: the file is right, and the host is asked.
 configure T4-1B
 holds "a name that could be an ID" says M_CHECK_WRITE_ID nvidia-222 T4-1B <<<"$(said vgpu_lease --root "$root" check)"
 
-# Nova takes anything; here it is a mistake of the file.
 of_nova 'GRID T4-1B'
 holds "a name in nova.conf" says M_CONF_BAD_TYPE_IN_LIST "GRID T4-1B" -- M_CONF_NOVA_INSTEAD devices -- M_CONF_WRITE_ID nvidia-222 "GRID T4-1B" \
 	<<<"$(said vgpu_lease --root "$root" check)"
 
-# What no driver calls a type is told as before.
 configure 'GRID T4-1X'
 fails "nothing is made up" says M_CONF_WRITE_ID <<<"$(said vgpu_lease --root "$root" check)"
 
-# And what was told is right.
 configure nvidia-222
 hook_says >/dev/null
 holds "the right ID starts it" exists 1
@@ -283,7 +276,6 @@ for type in "$first" "$out"; do
 	check_counts "which check does not call a mistake of the domain: $type" 0 ^FAIL
 done
 
-# In the configuration: the type of a section, written differently.
 sed -i "s/^\[mdev_$first\]/[mdev_${first/-/}]/" "$root/etc/vgpu-lease.conf"
 vl_prints "a section's type that is mistyped: check has the one that is enabled" check -- M_CONF_NOT_ENABLED_SIMILAR "$first"
 

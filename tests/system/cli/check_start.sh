@@ -18,7 +18,6 @@ types() {
 anew() { new_host "$1" && install -D "$hook" "$root/etc/libvirt/hooks/qemu"; }
 one() { configure "$1" policy 'driver_cleanup = 0'; }
 
-# Full: every day's life. In the way: not what the configuration says.
 anew t4
 large=$(cd "$root/sys/class/mdev_bus/0000:84:00.0/mdev_supported_types" && grep -l 'max_instance=2$' ./*/description | cut -d/ -f2 | head -n1)
 under "$large" policy 'driver_cleanup = 0' -- types "an empty card has capacity"
@@ -40,7 +39,6 @@ under nvidia-222 policy 'driver_cleanup = 0' -- check_says "and before its grace
 vl gc --grace 0
 fails "and that gc --grace 0 removes it, which it does" exists 7
 
-# What a start cannot have goes beyond the first card.
 anew t4:2
 one nvidia-222
 control inject "create 0000:84:00.0 EIO 9"
@@ -53,7 +51,6 @@ call prepare begin 3 nvidia-222 2>/dev/null
 types "a cap on each card" "WARN type $conf_path:3: *$(message M_CAP_REACHED 1)*"
 is "$(grep -c '^WARN quota ' <<<"$notes")" 1 "a quota that is used up is a note of its own"
 
-# Quotas of 0: of some, or of all.
 anew t4
 under nvidia-222 quota "none = 0" -- types "domains without a project get none: a project's do"
 is "$status $(says_times M_QUOTA_NONE_IS_0 <<<"$notes") $(says_times M_QUOTA_DEFAULT_IS_0 <<<"$notes")" "0 1 0" "which is said"
@@ -65,7 +62,6 @@ under nvidia-222 quota "none = 0" "default = 0" "project:one = 0" -- types "nobo
 holds "and why, and what to do about it" says M_QUOTA_NO_PROJECT 0 0 -- M_QUOTA_RAISE <<<"$notes"
 fails "nor does a start" call prepare begin 1 nvidia-222
 
-# MIG: the mode is off, there is no instance, or each is taken.
 anew a100
 vf=$(basename "$(find "$root/sys/class/mdev_bus/" -mindepth 1 | sort | head -n1)")
 card=$(basename "$(readlink "$root/sys/bus/pci/devices/$vf/physfn")")
@@ -91,7 +87,6 @@ echo 1 | tee "$root"/sys/bus/mdev/devices/*/remove >/dev/null
 types "also where a guest that arrives has reserved the GPU instance, which is no capacity for it" \
 	"FAIL type $conf_path:2: *$plain*"
 
-# VFs with types, and plain ones.
 anew l40s+flex@0000:51:00.0
 under nvidia-1145 vf_flex@8086:56c0 -- types "a VF that takes a type, and a plain one"
 is "$(grep -c '^PASS  type ' <<<"$out")" 2 "each is planned as what it is"
@@ -103,12 +98,10 @@ chmod -R 700 "$root/run/vgpu-lease"
 start_vf 9 0000:51:00.1 yes
 types "that a guest has" "WARN type *VF*"
 
-# One match for cards of two kinds, each of which makes one of the types.
 anew t4+l40s
 under 'nvidia-222@10de:*' 'nvidia-1145@10de:*' policy 'pgpu_types = several' -- types "each type is planned on the cards that make it alone"
 is "$(grep -c '^PASS  type ' <<<"$out")" 2 "and gets one there"
 
-# The state cannot be written: each start that needs a new vGPU would be refused.
 anew t4
 one nvidia-222
 mount -t tmpfs -o size=64k,mode=755 none "$root/run"
@@ -132,7 +125,6 @@ mv "$root/run" "$root/elsewhere" && ln -s loop "$root/run"
 among "1|FAIL state $root/run: $(message M_CHECK_NOT_WRITABLE "*")*" "/run leads nowhere"
 rm "$root/run" && mv "$root/elsewhere" "$root/run"
 
-# Drivers that are not loaded: the card is there, and makes nothing.
 end_host
 root=$tmp/bare
 conf_path=$root/etc/vgpu-lease.conf
@@ -177,7 +169,7 @@ install_hook "$ours"
 libvirt_is WARN "one that started earlier may not know of it"
 like "$out" "*WARN  libvirt *$root/etc/libvirt/hooks: *($daemon)*systemctl reload virtqemud*" "and it is said what to do"
 
-# The proof: it was called.
+# What proves it is a call of the hook.
 called() { "$hook" --root "$root" "$@" - <<<"<domain><name>other</name></domain>"; }
 called -- other started begin
 libvirt_is WARN "without a state there is nothing to note a call in"
@@ -207,7 +199,7 @@ libvirt_is PASS "beside a hook that is known, ours is found"
 chmod 644 "$ours"
 libvirt_is WARN "but not beside one that cannot be run"
 stop_daemon
-# libvirt runs all that is in qemu.d, in the order of the names, so an operator may have given ours another.
+# libvirt runs all files in qemu.d, in the order of their names, so an operator may have renamed ours.
 hook_line() { vl check; grep -E '^[A-Z]+ +hook ' <<<"$out" | tr -s ' '; }
 mv "$root/etc/libvirt/hooks/qemu.d/vgpu-lease" "$root/etc/libvirt/hooks/qemu.d/50-vgpu-lease"
 is "$(hook_line)" "PASS hook $root/etc/libvirt/hooks/qemu.d/50-vgpu-lease: installed" "ours is found in qemu.d under any name"
@@ -220,12 +212,11 @@ install_hook "$ours" "$(type -P true)"
 called -- other whatever begin
 is "$(hook_line | cut -d' ' -f1)" WARN "unless ours has been called since it was installed: it may call ours"
 holds "which is said" says M_CHECK_HOOK_BY_OTHER < <(hook_line)
-# Of definitions nothing is said while it is not known which domains run.
 libvirt_has one-vgpu <"$srcdir/xml-templates/domain-one-vgpu.xml"
 rm -rf "$root/run/libvirt/qemu" && touch "$root/run/libvirt/qemu"
 is "$("$builddir/vgpu-lease" --root "$root" check | grep -oE '^[A-Z]+ +domain ' | tr -s ' ')" "FAIL domain " \
 	"a directory of libvirt's that cannot be listed fails, and nothing is called valid beside it"
-# A host that says who listens on which socket.
+# A host whose /proc/net/unix says who listens on which socket.
 plain=$tmp/plain
 mkdir -p "$plain"/{etc/libvirt/hooks,proc/net,run,sys,var/lib}
 cp "$hook" "$plain/etc/libvirt/hooks/qemu"

@@ -43,7 +43,7 @@ is "$(complete_line rewrite "$srcdir/COPY")" "$srcdir/COPYING" "files"
 is "$(complete_line detach vm1 --root "$root" '')" "$(uuid 1)" "the vGPUs that can be detached"
 is "$(complete_line --root "$root" retype '')|$(complete_line --root "$root" retype mtty '')" \
 	"0000:84:00.0 0000:85:00.0 mtty|mtty-1 mtty-2" "the cards, and of one card its own types"
-# bash takes words apart at each : and =, and has the last piece replaced.
+# bash splits words at each : and =, and replaces only the last piece.
 is "$(complete_line --root "$root" retype 0000 : 8)|$(complete_line --root "$root" retype 0000 :)" \
 	"84:00.0 85:00.0|84:00.0 85:00.0" "an address of which a part is there"
 is "$(complete_line --root "$root" retype 0000 : 84 : 0)|$(complete_line --root "$root" retype 0000 : 84 : 00.0 mtty-)$(complete_line --root "$root" retype 0000 : 84 : 00.0 nvidia-222)" \

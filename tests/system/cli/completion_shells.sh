@@ -12,7 +12,7 @@ for file in "$builddir"/etc/fish/*.fish; do
 	sed "s,'[^']*' \$name,'$srcdir/etc/bash-completion' \$name," "$file" >"$work/fish/${file##*/}"
 done
 program virsh <<<"cat $work/bin/domains"
-# Keeps what it is called with, unless it is asked for words while there are some.
+# Prints words if there are some; else keeps the arguments that it is called with.
 program vgpu-lease <<END
 for word; do
 	[ -e "$work/bin/words" ] && case \$word in

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../../lib/cli.sh"
 . "$(dirname "$0")/../../lib/journal.sh"
 . "$(dirname "$0")/../../lib/written.sh"
-# The host has this name in what is shown.
+# The pages call the host so.
 cd "$work" || exit 1
 root=host1
 vm1=4b20d080-1b54-4048-85b3-a6a62d165c01 vm2=d6c2eb63-cd72-4ca5-9a57-6a1d8bbb6f3c
@@ -22,7 +22,7 @@ vgpu-lease() {
 	vgpu_lease "${of[@]}" "$@"
 }
 vgpu-lease-sim() { "$sim" "$@"; }
-# Its domains are the test's. Whoever defines one has changed its name and UUID.
+# It knows the domains of the test. Whoever defines one has given it another UUID.
 virsh() {
 	case $* in
 	*dumpxml*) domain 1 $vm1 ;;
@@ -30,12 +30,12 @@ virsh() {
 	*) return 9 ;;
 	esac
 }
-# An editor: whoever edits has done so before.
+# An editor: there must be something to edit.
 vi() { test -s "$1"; }
 export -f vgpu-lease vgpu_lease keep_json
 export root work builddir
 
-# Names of this machine for those of a real host.
+# The names of a real host become those of this machine.
 here() {
 	sed "s,/tmp/host,$work/sim,g; s,=/etc/libvirt/hooks/qemu.d/vgpu-lease,=$work/bin/the_hook,
 		s,/usr/libexec/vgpu-lease/vgpu-leased,$builddir/vgpu-leased --root $root,
@@ -114,7 +114,7 @@ run_page() {
 
 ### The hosts
 
-# Without the times that a driver and a Nova need.
+# Without the time that a driver and Nova need.
 pool() { configure nvidia-222 policy 'driver_cleanup = 0' 'reclaim_grace = 0'; }
 fresh() { # DOMAIN...: these start
 	local n

@@ -14,7 +14,6 @@ gc_judges() { vl gc; like "$(verdict "$2")" "$3" "$1"; }
 vl_works "without anything to collect it is done" gc
 is "$(find "$root/run/vgpu-lease" -mindepth 2 | wc -l)" 0 "and has written nothing down"
 
-# An orphan of each kind, a lease of each state.
 orphan 0000:84:00.0 nvidia-222 1
 orphan mtty mtty-1 2
 for n in 3 4 5 6; do call prepare begin $n nvidia-222; done
@@ -74,18 +73,16 @@ fails "with its manual definition" test -e "$root/etc/mdevctl.d/mtty/$(uuid 2)"
 leave
 gc_judges "what was open goes when it is closed" 4 "removed: $(message M_PENDING)"
 
-# What cannot go.
 orphan mtty mtty-1 2
 control inject 'remove mtty EBUSY 999'
 configure nvidia-222 policy 'reclaim_grace = 0' 'release_timeout = 1' 'driver_cleanup = 0'
 gc_judges "what cannot be removed says so" 2 "failed: $(message M_FAILED "$(message M_ORPHAN N)" "$(message M_REMOVING "$(uuid 2)" "Device or resource busy*")")"
 is "$status|$err" "1|$(message M_PROGRAM "$(message M_SOME_FAILED 1)")" "and is a failure"
 vl_like "also as JSON" '1|*"outcome": "failed",*"error": "*' gc --json
-# A child that has not been waited for is at it until it lets the lock go.
+# The child that writes holds the lock until it ends.
 flock "$(card_lock mtty)" true
 control inject clear
 
-# Idle time is that of the device, not of its UUID.
 configure nvidia-222 policy 'reuse = never' 'driver_cleanup = 0'
 gc_judges "a device that has not been idle for long stays" 2 "stays: $(message M_IDLE N 600)"
 sed -i 's/^[0-9]*/1/' "$root/run/vgpu-lease/seen/$(uuid 2)"
@@ -111,13 +108,11 @@ for n in 30 32; do call release end $n; done
 domain 40 "$(uuid 30)" | hook vm40 release end -
 for n in 30 31; do remove_device "$(uuid $n)"; done
 
-# An adopted device stays when its lease goes.
 call prepare begin 2
 age 2
 gc_judges "of an adopted device only the lease is dropped" 2 "dropped: $(message M_DOMAIN_ENDED)"
 holds "the device stays" exists 2
 
-# A creation that was cut off.
 for n in 20 21 22; do call prepare begin $n nvidia-222 && cut_off $n; done
 remove_device "$(uuid 20)"
 age 22
@@ -137,7 +132,7 @@ vl_like "it works under a broken configuration" "0|*|$(message M_WARNING "*/vgpu
 is "$(verdict 1)" "stays: $(message M_FOREIGN_NO_CONF)" "but removes nothing foreign"
 under nvidia-222 policy 'reclaim = never' -- gc_judges "nor where reclaim says never" 1 "stays: $(message M_FOREIGN_STAYS)"
 
-# A VF's lease without its type: that of a creation that was cut off is void, unless somebody may be at it.
+# While its VF has no type, the lease of an interrupted creation is void, unless a process is at work on it.
 configure nvidia-1147@10de:26b9
 vf=0000:26:00.4
 set_type() { set_vf_type "$vf" "$1"; }

@@ -111,7 +111,7 @@ control hang "current_vgpu_type any"
 outcome "a release that is due waits until the driver answers" 0 stays
 is "$(state)" releasing "as it is"
 control hang clear
-# Until the process that hung has ended nobody asks the driver.
+# Nobody asks the driver before the process that hung has ended.
 is_done() { vl gc --json; [ "$status $(jq -r '.items[].outcome' <<<"$out")" = "0 removed" ]; }
 holds "and is done then" eventually is_done
 

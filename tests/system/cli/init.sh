@@ -223,7 +223,6 @@ rm -f "$root/etc/vgpu-lease.conf"
 check_says "check sends the operator to inventory first" '^FAIL +config ' M_CHECK_NONE_READY " --root $root" " --root $root"
 fails "no VF, no display of the mainboard's" grep -q '0000:05\|0000:17\|0000:06' <<<"$err"
 
-# With a configuration, only what it means.
 configure vf_s7150@1002:6929
 vl_words "with a configuration, only the card that it means is listed" 0000:66:00.0 inventory --no-headings -o PGPU
 echo 692f >"$devices/0000:66:00.0/sriov_vf_device"
@@ -237,7 +236,7 @@ vl inventory --no-headings -o PGPU,REASON
 holds "plain VFs are named as such" says M_VFS_PLAIN < <(grep 0000:2d:00.0 <<<"$out")
 holds "beside a card of NVIDIA's without VFs" says M_VFS_ENABLE 0000:26:00.0 < <(grep 0000:26:00.0 <<<"$out")
 
-# The VFs' ID in the place of their card's: what it means to match is refused, not passed on without a lease.
+# device_match has the ID of VFs instead of their card: starts with them are refused, not passed without a lease.
 configure vf_mi210@1002:7410
 for type in "" mi210; do
 	named=${type:+, named in the metadata}

@@ -68,7 +68,6 @@ age 5
 is "$(line 5)" "$(uuid 5) nvidia-222 0000:84:00.0 creating created AGE vm5 $(message M_GC_COLLECTS "$(message M_CUT_OFF)")" \
 	"a creation whose writer died is noted"
 
-# What a table shows, and what of it.
 vl list -o 'DOMAIN, state,numa,mib,framework,pgpu' --sort Domain --no-headings
 is "$status|$(sed -E 's/ +/ /g' <<<"$out")" "0|vm1 active 0 1024 mdev 0000:84:00.0
 vm2 releasing 0 1024 mdev 0000:84:00.0
@@ -149,7 +148,7 @@ new_host t4+l40s/4
 
 configure nvidia-222@0000:84:00.0 nvidia-1147@0000:26:00.0
 call prepare begin 1 nvidia-222
-# What is told of its age may be a second off.
+# Ages may differ by a second.
 untimed() { jq -c 'del(.leases[].since, .leases[].note)' <<<"$out"; }
 vl list --json --pgpu 0000:84:00.0
 leased=$(untimed)

@@ -48,7 +48,7 @@ chmod 644 "$journals/system.journal"
 as_user vl_counts "a user who may read the journal reads it" "0 3" . log
 chmod 0 "$journals/system.journal"
 as_user vl_fails "one who may not is told so, and what to do" 1 log -- M_JOURNAL_NOT_READABLE
-# A journal of the user's own is none of the system's.
+# A journal of the user's own has no events of the system.
 "$remote" -o "$journals/user-65534.journal" "$tmp/export.now" 2>/dev/null
 chmod 644 "$journals/user-65534.journal"
 as_user vl_fails "also where another journal can be read" 1 log vm1 -- M_JOURNAL_NOT_READABLE
@@ -143,7 +143,7 @@ is "$(events mtty)" "created released" "and no event of a pGPU; what nobody sent
 is "$(events)" "created refused released refused" "nowhere"
 holds "the journal has it" grep -q forged <(journalctl --root="$root" -o cat --no-pager)
 
-# An event of root's with values that no event has.
+# An event of root with values that the programs never write.
 {
 	printf '__REALTIME_TIMESTAMP=%s000000\n_BOOT_ID=0123456789abcdef0123456789abcdef\n_UID=0\n' "$(date +%s)"
 	printf 'VGPU_LEASE_EVENT=delayed\nDOMAIN_NAME=a=b\nDOMAIN_NAME=second\nVGPU_LEASE_IDS=x\n'

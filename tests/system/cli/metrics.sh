@@ -101,7 +101,7 @@ holds "the dashboard is JSON" jq -e '.panels | length > 0' "$dashboard"
 # complaints FILE: what is wrong with this dashboard.
 complaints() { python3 "$srcdir/tests/lib/dashboard.py" "$srcdir/tests/system/cli/metrics/dashboard.schema.json" "$1" 2>&1; }
 nothing "as Grafana demands it" "$(complaints "$dashboard")"
-# What is wrong is found: JQ, how the dashboard is changed, and what is said of that.
+# Mistakes are found: a change of the dashboard, for jq, and the complaint about it.
 while IFS='@' read -r change complaint; do
 	jq "$change" "$dashboard" >"$work/changed.json"
 	like "$(complaints "$work/changed.json")" "*$complaint*" "a dashboard is refused: $complaint"

@@ -55,10 +55,9 @@ for command in plan rewrite "rewrite --in-place"; do
 	# shellcheck disable=SC2086
 	vl_like "$command of a directory" "2||$(message M_PROGRAM "$tmp: *")" $command "$tmp"
 done
-# One table, of all that an exit status can be.
 holds "the manual has the table of exit statuses" test "$(sed -n '/^.Sh EXIT STATUS/,/^.Sh/p' "$srcdir/man/vgpu-lease.8" | grep -c '^.It [012]$')" = 3
 
-# With --json whatever fails says so as JSON, too.
+# With --json, errors are printed as JSON as well.
 json_error() { # SENTENCE STATUS PATTERN ARGUMENT...
 	vl "${@:4}"
 	like "$status|$(jq -r .error <<<"$out" 2>&1)" "$2|$3" "$1"
@@ -84,7 +83,7 @@ for program in vgpu-lease vgpu-leased vgpu-lease-sim hooks/qemu; do
 	is "$("$builddir/$program" --version | sed -n 2p)" "$(grep -o '^Copyright ([^.]*' "$srcdir/README.md")" "and of $program the copyright notice, as README.md has it"
 done
 help=$("$command" --help)
-# What is in the table of the program is in --help, in the manual and in the completion, and nothing else is.
+# The command table, --help, the manual and the completion have the same commands and options.
 # synopsis COMMAND: how the manual says that it is called, a word a line.
 synopsis() {
 	sed -n '/^.Sh SYNOPSIS/,/^.Sh DESCRIPTION/p' "$srcdir/man/vgpu-lease.8" |
@@ -175,7 +174,7 @@ like "$(fits)" "vgpu-lease inventory: not JSON: *" "nothing is no document"
 printf '2\ninventory\n' >"$tmp/changed/1.call"
 is "$(fits)" '' "but of a command line that cannot be read"
 
-# The documents in the manual, which leave out elements of lists: each command with --json has one.
+# The documents in the manual: each command with --json has one, in which elements of lists are left out.
 rm "$tmp"/changed/*
 awk -v to="$tmp/changed/" '/^\.Sh/ { on = $2 == "DOCUMENTS" }
 	on && /^\.Cm / { command = $2 }

@@ -4,7 +4,7 @@
 # written for, and prints what is written there. tests/vm/scenarios/26-package-documents.sh runs them on a real host.
 . "$(dirname "$0")/../../lib/cli.sh"
 . "$(dirname "$0")/../../lib/written.sh"
-# What is no command of ours is looked up here first.
+# Programs of others are looked up here first.
 mkdir "$work/desk"
 PATH=$work/bin:$PATH
 xml=$root/etc/libvirt/qemu/vm1.xml
@@ -22,7 +22,7 @@ program systemctl <<'END'
 [ "$1" = reload ]
 grep -q ExecReload= "$srcdir/etc/systemd/$2.service.in"
 END
-# As it keeps a domain's definition, and calls the hook.
+# Keeps a domain's definition, and calls the hook as libvirt does.
 program virsh <<'END'
 status=$root/run/libvirt/qemu/vm1.xml
 case $* in

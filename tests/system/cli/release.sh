@@ -60,7 +60,6 @@ drop the lease of $(uuid 13), mtty-1 on mtty
 drop the reservation of $(uuid 15), mtty-1 on mtty" "the hook's dry run tells what becomes of each lease of the domain"
 for n in 11 12 13 14 15; do vl release "$(uuid $n)"; done
 
-# Its domain has ended: there is nothing to shut down.
 call prepare begin 7
 hold 7
 call release end 7
@@ -104,7 +103,6 @@ vl_fails "the configuration is changed first" 1 retype mtty mtty-1 -- M_RETYPE_C
 configure mtty-2@mtty mtty-1@0000:99:00.0
 vl_says "also where another card has the type" 1 retype mtty mtty-1 -- M_RETYPE_CONFIGURE mtty mtty-1 mtty-1
 
-# Orphans of mtty-2 fill the card.
 for n in {1..12}; do orphan mtty mtty-2 "$n"; done
 create 0000:84:00.0 nvidia-222 20
 serve mtty-1
@@ -143,7 +141,6 @@ vl_works "nor does a lease of that type" retype mtty mtty-1
 told "an orphan beside it goes" M_RETYPE_GONE "$(uuid 41)" mtty-2 mtty
 vl_is "vGPUs of that type are no obstacle" "0|$(message M_RETYPE_FREE mtty mtty-1 23 1)|" retype mtty_mtty mtty-1
 
-# Back again, while one is leased.
 create mtty mtty-1 40
 runs 31
 serve mtty-2
@@ -160,7 +157,7 @@ age 31
 vl retype mtty mtty-2
 is "$status|$(made)" "0|$(uuid 20)" "a lease whose domain is gone is no obstacle"
 
-# What may take long is told on a terminal, and the line is gone in the end.
+# Progress is shown on a terminal, and its line is erased at the end.
 timeout=20
 serve mtty-1
 create mtty mtty-2 21
@@ -174,7 +171,6 @@ orphan mtty mtty-1 22
 vl retype mtty mtty-2
 is "$status|$(made)|$err" "0|$(uuid 20)|" "and nowhere else"
 
-# A card that is full of the type itself is said to be so.
 for n in {50..61}; do create mtty mtty-2 "$n"; done
 vl_is "a full card" "0|$(message M_RETYPE_FREE mtty mtty-2 0 12)|" retype mtty mtty-2
 vl_is "a dry run claims no capacity" "0|$(message M_RETYPE_WOULD_BE_FREE mtty mtty-2)|" retype mtty mtty-2 --dry-run

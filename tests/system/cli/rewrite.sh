@@ -58,7 +58,6 @@ is "$status|$(grep -c "$placeholder" <<<"$out")" "0|2" "a placeholder stays if i
 holds "with the reason" says M_REWRITE_UNREAD "$(message M_NOT_A_DIRECTORY /run/vgpu-lease)" <<<"$err"
 rm "$root/run/vgpu-lease"
 
-# What the host knows of the vGPUs: for the target of a migration.
 host t4:2 nvidia-222
 # device FILE: the attributes of its <vgpu:device>, but for the UUID, once it is rewritten
 device() { vgpu_lease --root "$root" rewrite "$1" | sed -n 's/.*<vgpu:device uuid=.[^ ]* \(.*\)>$/\1/p'; }

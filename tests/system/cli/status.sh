@@ -41,7 +41,6 @@ old() {
 }
 installed() { install -D "$hook" host/etc/libvirt/hooks/qemu; }
 
-# Without a configuration.
 host t4:2
 rm host/etc/vgpu-lease.conf
 installed

@@ -101,7 +101,6 @@ for width in 80 60 40; do
 		"$(sed -n '/└─/,$p' <<<"$said" | grep -E '^ {1,5}[^ ]')"
 done
 
-# Names can be longer than the terminal is wide.
 name=$(printf 'vm-%.0s' {1..30})
 domain 5 "$(uuid 5)" nvidia-222 | sed "s/<name>.*</<name>$name</" >"$tmp/long.xml"
 configure nvidia-222

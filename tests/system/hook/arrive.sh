@@ -29,7 +29,7 @@ settings 'migrate_uuid = keep'
 is "$(migrate 2>&1)" "$(message M_REFUSED_THERE vm "$root" "$u1" "$(message M_LEASED_TO_HERE vm2)")" \
 	"with migrate_uuid = keep that is a refusal, in one line"
 
-# The facts of the source go, those of this host come, where the XML is printed anyway.
+# Where the XML is printed anyway, the facts of this host replace those of the source.
 driver=$(cat "$root/sys/module/nvidia/version")
 arriving() { asking "uuid='$u1' $*" | migrate /dev/stdin; } # ATTRIBUTES...: the domain, with these in its <vgpu:device>
 metadata() { sed -n "s/.*<vgpu:device \(.*\)\/><\/vgpu:lease.*/\1/p"; }
@@ -87,7 +87,6 @@ is "$(leases)" 1 "and is dropped"
 release "$vm"
 remove_device $u1
 
-# Sixteen guests fill the card.
 settings
 for i in {16..31}; do prepare "$i"; done
 is "$(devices | wc -w)" 16 "the card is full"

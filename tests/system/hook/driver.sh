@@ -25,7 +25,7 @@ holds "the release of a device that the driver is about to remove succeeds" rele
 eventually released
 is "$(removals $a)" "driver-remove ok" "and it was left to the driver"
 is "$(capacity $a)" 16 "so that no instance is lost"
-# What the handler would do is left to gc here.
+# gc does here what the handler would do.
 with_handler release 2
 holds "gc ends with what the driver removed, too" lease gc
 is "$(removals $b) $(capacity $b) $(devices)$(leases)" "driver-remove ok 16 0" "and nothing is left of either"
@@ -85,7 +85,7 @@ use $vf
 holds "its release ends, though the driver refuses to clear it" release "$work/vf.xml"
 holds "its lease stays meanwhile" stays 1 $vf
 holds "gc tries until the driver has let go" eventually collected
-# Whoever tries once more, when the write that hung has done it, is told EPERM: there is nothing to clear.
+# A later attempt may come after the write that hung has succeeded: then nothing is left to clear, which is EPERM.
 is "$(vf_type $vf) $(removals 0000:26:00.4 | sed 's/,remove EPERM$//')" "0 remove EBUSY,remove ok" "then it has none"
 control plugin_delay_ms 0
 prepare "$work/vf.xml"

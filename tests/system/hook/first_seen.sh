@@ -39,7 +39,6 @@ settings never ""
 is "$(card_is in_pool)" false "a card that no section names is not in the pool on a guess"
 holds "and its reason says how it would be" says M_NOT_KNOWN_YET nvidia-1147 < <(card_is reason)
 
-# Retype.
 reports "retype of a card that no section names says what to write" lease retype $card nvidia-1147 -- M_RETYPE_CONFIGURE $card nvidia-1147 nvidia-1147
 settings never "device_addresses = $card"
 holds "retype tells what stays, and why" says M_RETYPE_STAYS $b nvidia-1150 $b -- M_RECLAIM_NEVER < <(lease retype $card nvidia-1147 2>&1 | tr -s ' ')
@@ -51,7 +50,7 @@ is "$(vf_type $b)" 0 "of what was in the way"
 is "$(card_is in_pool)" true "and then it is known what the card makes"
 forget
 
-# What a refusal advises is what helps: with the command as it stands there, the card is free.
+# The command that a refusal advises frees the card, as it is printed.
 advised() { # the command of the refusal, run
 	local words
 	read -ra words < <(sed -n "s/.*'vgpu-lease .*\\(retype [^']*\\)' frees it.*/\\1/p" <<<"$said")
@@ -91,7 +90,7 @@ fails "and no command is promised to free it" advised
 end $b
 forget
 
-# What retype would refuse in turn is not advised: an orphan that is open, or that another domain's definition names.
+# No command is advised that retype would refuse, as for an orphan that is open or named by a definition.
 kept() { # POLICY HOW RETYPE_SAYS...
 	settings "$1" "device_addresses = $card"
 	reports "$2, reclaim = $1: the advice is to look" start $a -- M_BLOCKED $card 1 nvidia-1150 -- M_RETYPE_SHOWS_WHY $card nvidia-1147
@@ -113,7 +112,6 @@ done
 grace=0
 settings orphans "device_addresses = $card"
 
-# Reclaim.
 orphans() { for vf in $b $c; do make_orphan "$vf" nvidia-1150 "$vf"; done; }
 orphans
 exec 9<>"$(node_of $c)"
@@ -154,7 +152,6 @@ for vf in $a $b; do set_vf_type "$vf" 0; done
 forget
 settings orphans "device_addresses = $card"
 
-# A type that the card does not make at all.
 forget
 make_orphan $b nvidia-1150 $b
 sed -i 's/nvidia-1147/nvidia-99/' "$root/etc/vgpu-lease.conf"

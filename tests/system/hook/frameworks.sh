@@ -116,10 +116,10 @@ many() { # FRAMEWORK
 	mkdir -p "$work/many"
 	rm -f "$work/many"/*
 	for n in {0..39}; do
-		# They come from a host whose VF has an address that is none here, all the same one.
+		# They come from a host whose VF has an address that this host lacks, the same for all.
 		if is_pci "$f"; then domain "$f" "$n" 0000:99:00.7; else domain "$f" "$n" "$(id "$f" "$n")"; fi >"$work/many/$n.xml"
 		(
-			# Every other one with an mdev starts, and has not arrived.
+			# Every second domain with an mdev starts without having arrived.
 			if { ! is_pci "$f" && [ $((n % 2)) = 1 ]; } || hook "vm$n" migrate begin - <"$work/many/$n.xml" >"$work/many/$n.new" 2>"$work/many/$n.err"; then
 				[ ! -s "$work/many/$n.new" ] || mv "$work/many/$n.new" "$work/many/$n.xml"
 				hook "vm$n" prepare begin - <"$work/many/$n.xml" 2>"$work/many/$n.err"

@@ -13,7 +13,7 @@ clean() { # SENTENCE [FILE]: once this domain has ended
 	eventually collected
 	is "$(devices)$(vf_type $vf)$(leases)" 00 "$1"
 }
-# The child of $hook that is in write(2), in $writer: others look at the host, and are no longer there.
+# In $writer, the child of $hook that is in write(2). Its other children only read, and may have ended.
 is_writing() {
 	for writer in $(pgrep -P "$hook"); do
 		if grep -q '^1 ' "/proc/$writer/syscall"; then return; fi
@@ -47,7 +47,7 @@ holds "the writer of a VF's type is killed" kill_writer "$work/vf.xml" prepare b
 is "$(vf_type $vf) $(origins)" "1147 1 created" "the VF has the type, and it is ours"
 clean "and none at the end" "$work/vf.xml"
 
-# Before the driver has done anything, which is no card's failure.
+# A write that is interrupted before the driver has done anything is not the card's failure.
 control create_delay_ms "$t4 0"
 control inject "create $t4 EINTR"
 holds "where the write was broken off, another card serves" prepare
@@ -55,7 +55,6 @@ is "$(parent_of $u1) $(origins)" "0000:85:00.0 1 created" "the next one"
 fails "and the first is not put last for it" test -e "$root/run/vgpu-lease/failed/$t4"
 clean "and nothing is left" "$vm"
 
-# An orphan that goes: its definition goes with it, though its writer was killed.
 control remove_delay_ms "$t4 1500"
 sed -i 's/10de:1eb8/0000:84:00.0/; s/device_match = 0000/device_addresses = 0000/' "$root/etc/vgpu-lease.conf"
 aa=${u1%??}aa

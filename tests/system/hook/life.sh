@@ -18,7 +18,7 @@ holds "a type by its name" prepare <(typed 'GRID T4-2Q')
 is "$(type_of $u1)" nvidia-231 "is found"
 release "$vm"
 
-# libvirtd comes back to a guest of whose leases one is lost, and one is another domain's.
+# libvirtd returns to a guest with two vGPUs: one lease is lost, the other vGPU is leased to another domain.
 two=$templates/domain-two-vgpus.xml
 holds "a domain with two vGPUs" prepare "$two"
 sed -i "s/^domain=.*/domain=$vm_uuid/" "$root/run/vgpu-lease/leases/${u1%??}21"
@@ -28,7 +28,7 @@ is "$(leases)" 2 "and restores the lease of the other vGPU"
 release "$two"
 leaves "so that nothing is left behind" 0 release "$vm"
 
-# What a command leased that was killed before libvirt attached it, or libvirt detached: the XML has no vGPU (left).
+# A lease whose vGPU is not in the XML: a command was killed before libvirt attached it, or libvirt has detached it.
 sed '/<hostdev/,/<\/hostdev>/d; /<metadata>/,/<\/metadata>/d' "$vm" >"$work/none.xml"
 fails "a domain without a vGPU" grep -q hostdev "$work/none.xml"
 prepare
@@ -37,7 +37,6 @@ is "$(leases)" 1 "concerns no other domain"
 holds "of whom a lease is left" release "$work/none.xml"
 is "$(devices)$(leases)" 0 "releases that at its release"
 
-# Capacity that orphans hold.
 for i in 11 12; do another $i | grep -o "${u1%??}.." | while read -r u; do make_device 0000:84:00.0 nvidia-230 "$u"; done; done
 make_orphan 0000:85:00.0 nvidia-232 "${u1%??}aa"
 mdevctl_has 0000:85:00.0 "${u1%??}aa" nvidia-232
@@ -107,7 +106,7 @@ fails "nor one with a vGPU that was there" test -e "$root/run/vgpu-lease/failed"
 
 ### The host is suspended, or its wall clock set: neither is time that a domain had
 new_host t4:1 nvidia-222 policy 'driver_cleanup = 0'
-# What a process sees after a suspend: the clock that goes on meanwhile is ahead, that of running time is not.
+# As after a suspend: the clock that counts it is ahead, the clock of running time is not.
 later() { unshare --time --boottime 1000 --fork "$@"; }
 prepare "$vm"
 holds "time passes" later true
