@@ -153,7 +153,6 @@ holds "a start makes it once more" eventually grep -q '^create' "$root/.kernel/c
 is "$(told)" "creating stays" "nor while somebody is at work on it"
 wait $!
 
-### Releases of different pGPUs do not wait for a slow one
 new_host t4:3 nvidia-222 policy 'placement = spread' 'driver_cleanup = 0' 'release_timeout = 60' 'release_wait = 0' 'create_timeout = 1'
 # One vGPU on each of three cards; the removals of the first hang, and their leases have been releasing for an hour.
 for n in 1 2 3; do call prepare begin $n; done

@@ -105,7 +105,6 @@ vl gc
 is "$(state)" active "once the driver answers, gc keeps what was leased a moment ago"
 is "$(vf_type $vf)" 1147 "and the vGPU is there"
 
-### A release that is due
 sed -i 's/^state=.*/state=releasing/; s/^since_ms=.*/since_ms=1/; s/^writer=.*/writer=4194305/' "$record"
 control hang "current_vgpu_type any"
 outcome "a release that is due waits until the driver answers" 0 stays

@@ -8,7 +8,6 @@ begin() { new_host "$1" && rm "$file"; }
 # pool: the pGPUs, and what each serves now, in one line.
 pool() { vgpu_lease --root "$root" inventory --no-headings -o PGPU,TYPE | tr -s ' \n' '= '; }
 
-### On every model that the simulator has.
 for model in $("$sim" --list-models | awk '{ print $1 }'); do
 	begin "$model"
 	vl init --write

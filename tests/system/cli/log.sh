@@ -113,7 +113,6 @@ mv "$journals" "$tmp/journals"
 vl_like "where nothing happened there are none" "0|*latest events:"$'\n'"  none in the journal|*" show mtty
 mv "$tmp/journals" "$journals"
 
-### show ends in the same events.
 # shown OBJECT: the events that show prints of it, in one line.
 shown() { vl show "$@"; sed '1,/^latest events:/d' <<<"$out" | awk 'NF { printf "%s%s", sep, $2; sep = " " }'; }
 is "$(shown "$(uuid 1)")" "created released" "show has the history of a vGPU that is gone"

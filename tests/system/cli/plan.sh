@@ -264,7 +264,6 @@ decide "a pGPU that is not ready" REFUSED "$(mdev "type='nvidia-223'" | file)"
 echo "0000:85:00.0 on" >"$root/.kernel/control/register"
 decide "MIG is off" REFUSED "$(mdev "type='nvidia-474'" | file)"
 
-
 ### What a start or an arrival waits for: a full card whose last guest has ended
 configure nvidia-223@0000:85:00.0 'max_instances = 1' policy 'driver_cleanup = 4' 'release_wait = 0'
 mdev "type='nvidia-223'" >"$tmp/waits.xml"
@@ -431,7 +430,6 @@ decide "no configuration, and the vGPU exists" PASSES "$(mdev "" "$(uuid 9)" | f
 decide "no configuration, arriving" REFUSED "$(mdev "type='nvidia-222'" | file)" migrate
 decide "no configuration, and a VF to be given a type" REFUSED "$(pci $vf nvidia-1147 | file)"
 
-### What is no domain's XML
 vl_like "a file that is no XML would be refused" '1|*"domain": null*"possible": false,*"refusal": "*|*' \
 	plan --json "$(file <<<'<domain')"
 tap_done

@@ -56,7 +56,6 @@ wait $ending
 left() { echo "$(devices)$(leases)"; }
 holds "it does not drop that lease, but removes what was created" eventually prints 0 left
 
-### A definition of mdevctl that is not valid
 mkdir -p "$root/etc/mdevctl.d/$card"
 : >"$root/etc/mdevctl.d/$card/$u1"
 refuses "a vGPU that would have to be created from it is refused" prepare -- M_DEFINITION_INVALID "$root/etc/mdevctl.d/$card/$u1"
@@ -181,7 +180,6 @@ reports "no other domain gets it" prepare <(another 3 | sed "s/$(numbered 3)/$u1
 release "$vm"
 holds "the driver has its time, as without a configuration" eventually eval "[ \"\$(lease gc >/dev/null; leases)\" = 0 ]"
 
-### A type that only a configuration knows
 make_device $card nvidia-222 $u1
 holds "a class says nothing against what exists" prepare <(typed CUSTOM_SMALL)
 release "$vm"

@@ -210,7 +210,6 @@ is "$(parent_of "${u1%??}18")" 0000:61:00.6 "on a VF of its own"
 end 24
 leaves "all are released" 0 end_all 16
 
-### Sizes side by side: the driver's mode says so
 holds "a small one on an empty card" start_vf 16 0001:c8:00.2 no nvidia-1519
 reports "a large one beside it is refused: one framebuffer size for a card" start_vf 17 0001:c8:00.3 no nvidia-1534 \
 	-- M_OTHER_SIZE 0001:c8:00.0 nvidia-1519 3072
@@ -226,7 +225,6 @@ for i in 2 3 4 5; do end_vf 1$((i + 4)) 0001:c8:00.$i no nvidia-1519; done
 end_vf 20 0001:c8:00.6 no nvidia-1519
 is "$(leases)" 0 "all are released"
 
-### GVT-g: types without names share an aperture
 until_refused 16 i915-GVTg_V5_4
 is "$got" 5 "five of a type of Intel's fit into its aperture"
 holds "the sixth is refused: full" says M_FULL_NO_MAX 0000:00:02.0 5 <<<"$said"
@@ -235,7 +233,6 @@ end_all 16
 holds "which has capacity when they are gone" begin 32 i915-GVTg_V5_1
 end 32
 
-### mbochs: one pool for three sizes
 until_refused 16 mbochs-large
 is "$got" 4 "four large displays use the pool up"
 fails "a small one has no capacity then" begin 32 mbochs-small
@@ -248,13 +245,11 @@ reports "parameters for a driver that takes none are a refusal" prepare <(of_typ
 	-- M_PARAMS mbochs -- M_PARAMS_NVIDIA_ONLY "No such file or directory"
 is "$(devices)$(leases)" 0 "and what was made is removed again"
 
-### mlx5_core
 until_refused 16 mlx5_core-local
 is "$got" 16 "sixteen mdevs of a network card"
 holds "and a refusal" says M_FULL_NO_MAX 0000:06:00.0 16 <<<"$said"
 leaves "all are released" 0 end_all 16
 
-### None of ours
 for model in vfio-ccw vfio-ap; do
 	holds "a device of model $model is left alone" prepare <(sed "s/'vfio-pci' display='off'/'$model'/" "$vm")
 done

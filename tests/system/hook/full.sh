@@ -77,7 +77,6 @@ holds "the start of another domain takes what such a release left" test "$(devic
 sleep 1.2
 leaves "and gc, as that of any domain that no longer runs; what was there before is left standing" "$u2 0" lease gc
 
-### One lease of two
 umount "$root/run"
 settings 'driver_cleanup = 0'
 sed "s|</devices>|$(mdev_hostdev "$(numbered 3)")&|" "$vm" >"$work/two.xml"
@@ -104,7 +103,6 @@ what_passes() {
 	close_device
 }
 
-### Nothing was ever written there
 make_device 0000:84:00.0 nvidia-232 "$u2"
 mkdir -p "$root/run"
 mount -t tmpfs -o size=256k,nr_inodes=40,mode=755 tmpfs "$root/run"
@@ -112,7 +110,6 @@ freeze
 what_passes "an empty, read-only /run"
 thaw
 
-### It was
 prepare && release
 freeze
 what_passes "a read-only /run"
@@ -123,7 +120,6 @@ empty
 holds "afterwards it is leased as ever" prepare "$work/2.xml"
 is "$(sed -n 's/^origin=//p' "$root/run/vgpu-lease/leases/$u2")" adopted "as a vGPU that was there"
 
-### Leases that are there
 freeze
 is "$(start "$work/thief.xml") $(says_times M_LEASED_TO <"$work/said")" "1 1" "a vGPU that is leased to another domain is refused"
 is "$(start "$work/2.xml") $(leases)" "0 1" "its own domain starts with it again"

@@ -24,7 +24,6 @@ for attribute in available_instances name description device_api; do
 	eventually no_lease
 done
 
-### A parent that is not a card is asked what its mdevs are
 end_host && host t4:1+mtty
 control hang "device_api mtty"
 in_ms 5000 0 "a virtual parent hangs: the start is served, in time" prepare
@@ -68,7 +67,6 @@ in_ms 5000 0 "all cards hang: a reconnect ends in time" reconnect
 is "$(leases)" 2 "and restores a lease that was lost"
 lets_go
 
-### All cards hang
 control hang "available_instances any"
 in_ms 8000 1 "all cards hang: the start is refused, in time" prepare 3
 is "$(says_times M_NO_ANSWER_READS <"$work/out")" 1 "for this reason"
@@ -77,7 +75,6 @@ lets_go
 holds "once they answer, it is served" prepare 3
 release 3
 
-### A card that answers late
 control hang "available_instances any"
 (sleep 1.5; lets_go) &
 holds "cards that answer within lock_timeout are waited for" prepare 3
@@ -86,7 +83,6 @@ for n in 3 2; do release $n; done
 release
 eventually no_lease
 
-### A hook that is killed while it waits leaves no lock behind
 control hang "available_instances any"
 prepare 2>/dev/null &
 killed=$!
@@ -134,7 +130,6 @@ is "$(lease plan "$work/8.xml" 2>&1 | tail -n 1 | says_times M_LOCK_INHERITED)" 
 control create_delay_ms 0
 end_host
 
-### The same of VFs that take a type
 host l40s/4:2
 settings 3 nvidia-1155
 with_vf >"$work/vf.xml"

@@ -134,7 +134,6 @@ with_vf >"$work/vf.xml"
 runs() { printf "<domain type='kvm'><name>vm</name><uuid>%s</uuid>\n%s\n</domain>\n" $vm_uuid "$1" | libvirt_runs vm; }
 edit_lease() { sed -i "$1" "$root/run/vgpu-lease/leases/"*; }
 
-### The device is in the domain
 prepare
 runs "<hostdev><source><address uuid='$u1'/></source></hostdev>"
 edit_lease 's/^since_ms=.*/since_ms=1/'
@@ -142,7 +141,6 @@ leaves "the vGPU of a running domain stays" "$u1 1" lease gc
 runs "<metadata><record uuid='$u1'/></metadata>"
 leaves "also one that only a suspend's record names" "$u1 1" lease gc
 
-### It is not
 runs ""
 edit_lease "s/^since_ms=.*/since_ms=1/"
 open_device $u1
@@ -159,7 +157,6 @@ edit_lease 's/^state=.*/state=creating/; s/^writer_start=.*/writer_start=1/'
 remove_device $u1
 leaves "or before" 0 lease gc
 
-### The same of a VF
 prepare "$work/vf.xml"
 runs "<metadata><k:suspended xmlns:k='urn:vgpu-lease:suspended:1' hostdevs='&lt;hostdev&gt;'/></metadata>"
 edit_lease 's/^since_ms=.*/since_ms=1/'

@@ -39,7 +39,6 @@ holds "whose ID it tells" says M_CONF_WRITE_ID nvidia-222 "GRID T4-1B" <"$work/e
 configure <<<nonsense
 is "$(ready 60)" 1 "a configuration with an error is not waited with"
 
-### --check-config
 configure nvidia-222
 is "$("$leased" --root "$root" --check-config 2>&1; echo $?)" 0 "a valid configuration is no error of a reload"
 echo '[nonsense]' >>"$root/etc/vgpu-lease.conf"

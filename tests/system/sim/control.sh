@@ -20,7 +20,6 @@ is "$("$sim" --list-models | awk '{ print $1 }' | paste -sd' ')" "$models" "the 
 holds "the host starts with a setting" "$sim" --driver=535.1.2 --set "inject=create any ENODEV" "$root" t4:2+a40/4+bench/2x3
 is "$(cat "$root/sys/module/nvidia/version")" 535.1.2 "the driver's version is the one that was asked for"
 
-### inject
 is "$(create $t4 nvidia-222 "$(uuid 1)")" "No such device" "an ordered error comes"
 is "$(create $t4 nvidia-222 "$(uuid 1)")" ok "once"
 control inject "create 0000:41:00.0 EIO 2"
@@ -55,7 +54,6 @@ fails "and the device is gone" test -e "$mdevs/$(uuid 4)"
 is "$(capacity $t4 nvidia-222)" 15 "it took no capacity"
 control create_delay_ms "$t4 0"
 
-### attr_delay_ms
 control attr_delay_ms 3000
 is "$(create $t4 nvidia-222 "$(uuid 5)")" ok "a device is created"
 fails "its links come later" test -e "$mdevs/$(uuid 5)/mdev_type"
@@ -63,14 +61,12 @@ holds "mdev_type comes" eventually test -e "$mdevs/$(uuid 5)/mdev_type"
 holds "and iommu_group" test -e "$mdevs/$(uuid 5)/iommu_group"
 control attr_delay_ms 0
 
-### remove_delay_ms
 control remove_delay_ms 300
 began=$(now)
 remove "$(uuid 5)" >/dev/null
 holds "a removal takes its time" test $(($(now) - began)) -ge 300
 control remove_delay_ms 0
 
-### driver_removes
 control driver_removes "0000:85:00.0 3000"
 for i in 6 7; do create 0000:85:00.0 nvidia-222 "$(uuid $i)" >/dev/null; done
 true 9<>"$(node_of "$(uuid 6)")"
@@ -85,7 +81,6 @@ is "$(capacity 0000:85:00.0 nvidia-222)" 15 "but the instance is lost"
 is "$(cat "$control/driver_removes")" $'default off\n0000:85:00.0 60000 zombie' "the file shows what is set"
 is "$(awk '$2 ~ /remove$/ { print $2 }' "$control/log" | tail -n 2 | paste -sd' ')" "driver-remove remove" "the log tells who it was"
 
-### register
 types=$bus/0000:41:00.5/mdev_supported_types
 holds "a VF has types" test -d "$types/nvidia-557"
 ls -R "$types" >/dev/null
@@ -215,7 +210,6 @@ for i in 1 2 3 4; do create $t4 nvidia-222 "$(uuid 30)" >"$tmp/race$i" & done
 wait
 is "$(sort "$tmp"/race? | uniq -c | awk '{ print $1, $2 }' | paste -sd' ')" "3 File 1 ok" "one of four with the same UUID wins"
 
-### The end of it
 open_device "$(uuid 30)"
 remove "$(uuid 30)" >/dev/null 2>&1 &
 eventually grep -q ^remove "$control/pending"

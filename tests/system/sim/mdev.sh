@@ -21,7 +21,6 @@ is "$(cat "$(type_dir mtty mtty-1)/name")" "Single port serial" "its types have 
 fails "and no description" test -e "$(type_dir mtty mtty-1)/description"
 fails "GVT-g's types have no names" test -e "$(type_dir 0000:00:02.0 i915-GVTg_V5_4)/name"
 
-### A device
 is "$(create $t4 nvidia-222 "$(uuid 1)") $(create $t4 nvidia-222 "$(uuid 171)")" "ok ok" "devices are created"
 dev=$mdevs/$(uuid 1)
 is "$(readlink "$dev")" "../../../devices/pci0000:84/$t4/$(uuid 1)" "bus/mdev leads to it"
@@ -73,7 +72,6 @@ is "$(create $t4 nvidia-230 "$(uuid 1)")" ok "the UUID is free again"
 is "$(node_of "$(uuid 1)")" "$root/dev/vfio/0" "the lowest free group number is taken again"
 for text in x ' 1' 1x -1; do is "$(put "$text" "$dev/remove")" "Invalid argument" "'$text' is no number"; done
 
-### The log
 is "$(awk '$2 == "create" && $6 == "EUSERS" { print $3, $4, $5 }' "$control/log")" "mdpy mdpy-hd $(uuid 64)" \
 	"the log has every attempt with its result"
 is "$(awk '$2 == "remove" { print $6 }' "$control/log" | paste -sd' ')" "ok ok EINVAL EINVAL EINVAL EINVAL" "of removals, too"
