@@ -248,12 +248,12 @@ static int still_ours(const struct apply *apply, const struct applied *done, str
 	return r < 0 ? r : r == 1 && lease_same(lease, &done->now);
 }
 
-/* Was the device made for a guest? A created device with an mdevctl definition belongs to another manager's pool. */
+/* Was the device made for a guest? A device with an mdevctl definition, on any parent, is of another manager's pool. */
 static bool is_for_guest(const struct apply *apply, const struct vgpu_ref *vgpu, bool made)
 {
 	int64_t window_ms = (int64_t)apply->policy->start_grace_s * 1000;
 
-	return (made && !mdevctl_defines_on(apply->store->host, vgpu->id, vgpu->parent)) ||
+	return (made && !mdevctl_defines(apply->store->host, vgpu->id)) ||
 	       affinity_is_for_guest(apply->store, vgpu->id) || affinity_is_new(apply->store, vgpu, window_ms);
 }
 

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "act/release.h"
 #include "look/world.h"
+#include "look/looked.h"
 #include "sys/log.h"
 
 /* 1: open; 0: not open; negative: unknown. `why` has the reason for 1 and negative. */

@@ -13,6 +13,7 @@
 #include "sys/timed_child.h"
 #include "look/vfio_users.h"
 #include "look/mdevctl_files.h"
+#include "look/looked.h"
 #include "internal.h"
 #include "model/event.h"
 #include "state/history.h"

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "state/history.h"
+#include "look/looked.h"
 
 struct shapes {
 	const char *branch, *last, *line, *none, *gap, *filled, *empty, *dot;

@@ -110,7 +110,7 @@ static bool adopt_free(const struct planner *p)
 		return false;
 	for (EACH(const struct inv_device *, d, world->inv.devices, world->inv.ndevices))
 		if (d->parent && plan_parent_suits(p, d->parent) && plan_device_fits(p, d) &&
-		    pool_has_parent(d->parent) && d->facts.opened == OPEN_NO && !d->facts.is_named &&
+		    pool_has_parent(d->parent) && d->facts.opened == OPEN_NO && !d->facts.is_named && !d->facts.young &&
 		    !lease_find(&world->leases, d->vgpu.id) && !request_names(world->request, d->vgpu.id) &&
 		    !request_excludes(world->request, d->vgpu.id))
 			return adopt(p, d);

@@ -105,6 +105,7 @@ struct device_facts {
 	const char *by;   /* open: "process 4711 (QEMU of domain vm2)", in the arena */
 	bool renders;     /* whether a process of the host has this plain VF's render node open */
 	bool is_named;    /* a domain's file names the device or is unreadable, or an mdevctl definition names the VF */
+	bool young;       /* created within start_grace, perhaps for a guest of other software that starts now */
 	bool removable;   /* `retype --grace 0` may remove it */
 	bool preset;      /* removable, but not made for a guest */
 	bool reclaimable; /* an orphan, which may be removed to make capacity */

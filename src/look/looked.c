@@ -55,6 +55,14 @@ static int64_t without_of(const char *text, int64_t at_ms, const char *id)
 	return sscanf(line + strlen(start), "%" SCNd64, &without) == 1 ? without : -1;
 }
 
+bool affinity_is_for_guest(const struct store *store, const char *id)
+{
+	struct affinity was;
+
+	return affinity_get(store, id, &was) &&
+	       (was.made_this_boot || (was.for_guest && (!was.before_boot || mdevctl_defines(store->host, id))));
+}
+
 bool affinity_is_new(const struct store *store, const struct vgpu_ref *vgpu, int64_t window_ms)
 {
 	int64_t at_ms = -1;

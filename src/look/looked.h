@@ -10,6 +10,12 @@
 #include "state/store.h"
 
 /*
+ * True if the device was made for a guest. Other devices were created in advance and are kept even if unused. After a
+ * reboot, only an mdev that its mdevctl definition creates again still counts.
+ */
+bool affinity_is_for_guest(const struct store *store, const char *id);
+
+/*
  * Did other software create this leased device for its guest? True if a look less than `window_ms` ago did not see the
  * device (looked_note()), and mdevctl has no definition of the device from before that look. False if the device is
  * older than libvirt's daemon, because no guest was being started then.

@@ -112,6 +112,13 @@ static bool is_named(const struct world *w, const char *id)
 	return w->disk && (libvirt_files_names(w->disk, id, NULL) || libvirt_files_unread(w->disk, false));
 }
 
+static bool is_young(const struct world *w, const struct vgpu_ref *vgpu)
+{
+	int64_t created_ms = inventory_created_ms(w->host, vgpu);
+
+	return created_ms && sys_now_ms() - created_ms < (int64_t)w->config->policy.start_grace_s * 1000;
+}
+
 /* Does a rule ask about a device that no search of the processes has covered? */
 static bool asks_unseen(const struct world *w)
 {
@@ -147,6 +154,7 @@ int survey_look_open(struct world *w, struct err *err)
 			continue;
 		look_who(w, &device->facts, device->vgpu.id);
 		device->facts.is_named = is_named(w, device->vgpu.id);
+		device->facts.young = is_young(w, &device->vgpu);
 	}
 	return unseen && locked;
 }

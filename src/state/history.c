@@ -61,9 +61,8 @@ bool affinity_get(const struct store *store, const char *id, struct affinity *ou
 		return false;
 	sys_boot_id(boot);
 	out->made_this_boot = strcmp(record.words[2], boot) == 0;
-	/* `for_guest` outlives a reboot only for an mdev, which its definition creates again; a VF loses its type. */
-	out->for_guest = strcmp(record.words[3], boot) == 0 ||
-			 (uuid_parse(uuid, id) && uuid_parse(uuid, record.words[3]));
+	out->for_guest = uuid_parse(uuid, record.words[3]);
+	out->before_boot = out->for_guest && strcmp(record.words[3], boot) != 0;
 	return true;
 }
 
@@ -116,13 +115,6 @@ void affinity_gone(const struct store *store, const char *id)
 	/* An old record would let us remove a later device with this ID. */
 	if (affinity_write(store, id, &was) < 0)
 		unlinkat(store->affinity, id, 0);
-}
-
-bool affinity_is_for_guest(const struct store *store, const char *id)
-{
-	struct affinity affinity;
-
-	return affinity_get(store, id, &affinity) && (affinity.made_this_boot || affinity.for_guest);
 }
 
 /* Records since when the device `node` is idle; `node` 0, which no device has: when the ID was last used. */

@@ -14,7 +14,8 @@ struct affinity {
 	char type[TYPE_SIZE];
 	char parent[PARENT_SIZE];
 	bool made_this_boot; /* we created the device in this boot, and it has not been removed yet */
-	bool for_guest;      /* the device was made for a guest, by us or by another program */
+	bool for_guest;      /* the device was made for a guest, by us or by another program... */
+	bool before_boot;    /* ...in an earlier boot */
 };
 
 /* False: there is no valid record. */
@@ -27,9 +28,6 @@ void affinity_put(const struct store *store, const struct lease *lease, bool for
 
 /* Records that the device is gone. A new device with its ID then counts as made by another program, for no guest. */
 void affinity_gone(const struct store *store, const char *id);
-
-/* True if the device was made for a guest. Other devices were created in advance and are kept even if unused. */
-bool affinity_is_for_guest(const struct store *store, const char *id);
 
 struct seen {
 	uint64_t node;      /* distinguishes the device from an earlier one with its UUID */

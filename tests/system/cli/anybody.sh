@@ -25,7 +25,7 @@ all() { # WHEN
 	done
 }
 others_may() { # FIND_EXPRESSION...: what of the state they may, but for the locks
-	(cd "$root" && find run/vgpu-lease var/lib/vgpu-lease \( "$@" \) ! -name '*lock')
+	(cd "$root" && find run/vgpu-lease var/lib/vgpu-lease \( "$@" \) ! -name '*lock' ! -name work)
 }
 
 domain 1 "$(uuid 1)" nvidia-222 >"$tmp/vm1.xml"
@@ -36,7 +36,7 @@ runs 1
 all "with a lease that a hook made under umask 077"
 is "$(others_may -perm /022)" "" "others may write none of it"
 is "$(others_may ! -perm -004)" "" "and read all of it"
-is "$(cd "$root" && find run/vgpu-lease var/lib/vgpu-lease -name '*lock' -perm /077)" "" \
+is "$(cd "$root" && find run/vgpu-lease var/lib/vgpu-lease \( -name '*lock' -o -name work \) -perm /077)" "" \
 	"but the locks: whoever opens one can keep it"
 is "$(cd "$root" && stat -c %a run/vgpu-lease var/lib/vgpu-lease run/vgpu-lease/leases "run/vgpu-lease/leases/$(uuid 1)" | paste -sd' ')" \
 	"755 755 755 644" "directories are 0755, records 0644"
@@ -54,12 +54,12 @@ find "$root/run/vgpu-lease" "$root/var/lib/vgpu-lease" -type d -exec chmod 700 {
 find "$root/run/vgpu-lease" "$root/var/lib/vgpu-lease" -type f -exec chmod 600 {} +
 as_user vl_says "a state that is closed is root's to read" 1 list -- M_STATE_NEEDS_ROOT
 as_user vl_prints "nor does it tell a user whether a start would succeed" check -- M_CHECK_START_NOT_KNOWN nvidia-222 /run/vgpu-lease -- M_RUN_AS_ROOT
-find "$root/run/vgpu-lease" "$root/var/lib/vgpu-lease" -type f ! -name '*lock' -exec chmod 644 {} +
+find "$root/run/vgpu-lease" "$root/var/lib/vgpu-lease" -type f ! -name '*lock' ! -name work -exec chmod 644 {} +
 guest 2 nvidia-222
 domain 3 "$(uuid 3)" nvidia-222 >"$tmp/vm2.xml"
 all "after the next hook"
 is "$(others_may ! -perm -004)|$(others_may -perm /022)" "|" "all of it may be read, and none written"
-is "$(cd "$root" && find run/vgpu-lease -name '*lock' -perm /077)" "" "the locks are not opened to anybody"
+is "$(cd "$root" && find run/vgpu-lease \( -name '*lock' -o -name work \) -perm /077)" "" "the locks are not opened to anybody"
 
 # Distributions close directories of libvirt to users.
 mkdir -p "$root/etc/libvirt/qemu"

@@ -77,6 +77,10 @@ is "$(devices)" "$u1 " "and left standing afterwards"
 
 settings
 another 3 >"$work/three.xml"
+is "$(migrate "$work/three.xml")" "" "a device that others made within start_grace may be for a guest of theirs that starts now"
+release "$work/three.xml"
+settings 'start_grace = 1'
+sleep 1.1
 is "$(migrate "$work/three.xml" | uuid_in)" "$u1" "a free foreign device of the type is used where the own UUID is absent"
 leaves "a migration that ends before prepare leaves it standing, and its release no reservation" "$u1 0" release "$work/three.xml" failed
 settings 'reserve_ttl = 1'

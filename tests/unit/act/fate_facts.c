@@ -4,6 +4,7 @@
 
 #include "lib/small_host.h"
 #include "lib/vgpu.h"
+#include "look/looked.h"
 #include "unit/decide/world.h"
 
 static struct config config;
@@ -83,6 +84,20 @@ static void novas(void)
 	config.policy.nova = false;
 }
 
+/* As an earlier boot recorded them: C, which mdevctl's definition creates again, and A, which others created again. */
+static void rebooted(void)
+{
+	static const char record[] = "mtty-1 mtty - aaaaaaaa-0000-4000-8000-000000000000\n";
+
+	sys_publish(store.affinity, A, record, sizeof(record) - 1);
+	sys_publish(store.affinity, C, record, sizeof(record) - 1);
+	ok(affinity_is_for_guest(&store, C), "what its definition creates again was made for a guest still");
+	ok(!affinity_is_for_guest(&store, A), "what others create again after a reboot is theirs");
+	ok(!is_orphan(A, "mtty-1", FW_MDEV) && due_ms == FATE_KEPT, "so it is kept");
+	made(A, true);
+	made(C, true);
+}
+
 static void judged(void)
 {
 	ok(!is_orphan(A, "", FW_MDEV), "not before the kernel says its type");
@@ -101,6 +116,7 @@ static void judged(void)
 	ok(seen_since(&store, A, &(struct seen){ .node = 1 }, false) < sys_now_ms(), "one that may does");
 	config.policy.reclaim_grace_s = 0;
 	used();
+	rebooted();
 	novas();
 	made(A, false);
 	ok(!is_orphan(A, "mtty-1", FW_MDEV) && due_ms == FATE_KEPT, "what was not made for a guest is kept");

@@ -383,6 +383,8 @@ static const struct row rows[] = {
 	  "u1~s" },
 	{ "not one outside the pool", TWO, "o1:85:s", "create s@84", "s@84; migrate" },
 	{ "not one that is leased", TWO, "o1:85:s+active:E", "create s@85", "s; migrate" },
+	{ "nor one that other software made a moment ago, for a guest of its own", TWO, "o1:85:s'", "create s@85",
+	  "s; migrate" },
 	{ "not with reuse = never", TWO, "o1:85:s", "create s@85", "s; migrate noreuse" },
 	{ "not under keep", TWO, "o1:85:s", "create s@85", "s; migrate keep" },
 	{ "two requests do not take the same free device", TWO, "o1:85:s", "adopt o1 s@85, create s@85", "s; migrate",

@@ -7,7 +7,7 @@
  *            (s: 1024 MiB, l: 4096 MiB; a name starting with m has no framebuffer and no
  *            max_instance; "s_" is s of another model; those starting with q and w are MIG-backed, of one slice with 5 GiB and two with 10; "v" before the card: no NVIDIA
  *            card; "x": its VFs take a type; "f": its VFs are plain ones, bound to vfio-pci, or with "g" to i915)
- *   there    "u1:84:s o1:85:l!"    device:parent:type, "!" open, "=vm" named by that domain's XML on disk; a VF has no
+ *   there    "u1:84:s o1:85:l!"    device:parent:type, "!" open, "'" young, "=vm" named by that domain's XML on disk; a VF has no
  *            parent; without type a plain VF, or one without a type, "@" its driver
  *            "u1:84:s+active:D"    with its lease, state:domain, "*" behind: somebody is at work on it;
  *            "u1:84:s:active:D"    a lease alone
@@ -170,6 +170,7 @@ static void make_facts(struct setup *w, const char *spec)
 	f->opened = strchr(spec, '!') ? OPEN_YES : OPEN_NO;
 	f->by = "a process";
 	f->is_named = strchr(spec, '=');
+	f->young = strchr(spec, '\'');
 	f->renders = strchr(spec, '%');
 }
 
