@@ -124,37 +124,37 @@ static int adopt(const struct gc *c, const struct request *request, const struct
 		 const struct lease *judged, struct err *err)
 {
 	const struct vgpu_ref vgpu = kernel_vgpu(device->vgpu.id);
-	const struct adoption adoption = { c->store, &c->looked, request, "reconcile" };
+	const struct adoption adoption = { c->world.store, &c->world.inv, request, "reconcile" };
 	const struct lease *there;
 	struct lease now;
 	bool same;
 	int r;
 
 	/* Ask the driver before taking the lock, because the driver can be slow or hang. A plain VF always exists. */
-	if (device->vgpu.framework == FW_VARIANT && kernel_exists(c->store->host, &vgpu) != 1)
+	if (device->vgpu.framework == FW_VARIANT && kernel_exists(c->world.store->host, &vgpu) != 1)
 		return 0;
-	r = store_lock(c->store, c->config->policy.lock_timeout_s * 1000, err);
+	r = store_lock(c->world.store, c->world.config->policy.lock_timeout_s * 1000, err);
 	if (r < 0)
 		return r;
-	r = lease_get(c->store, device->vgpu.id, &now, err);
+	r = lease_get(c->world.store, device->vgpu.id, &now, err);
 	there = r == 1 ? &now : NULL;
 	same = r >= 0 && lease_same(judged, there) &&
-	       (device->vgpu.framework != FW_MDEV || kernel_exists(c->store->host, &vgpu) == 1);
+	       (device->vgpu.framework != FW_MDEV || kernel_exists(c->world.store->host, &vgpu) == 1);
 	if (r >= 0)
 		r = same ? adopt_device(&adoption, device, there, err) : 0;
-	store_unlock(c->store);
+	store_unlock(c->world.store);
 	return r == -EEXIST ? 0 : r;
 }
 
 static int judge_attached(struct gc *c, const struct running_domain *domain, const struct vgpu_request *req,
 			  struct err *err)
 {
-	const struct lease *lease = lease_find(&c->leases, req->id);
+	const struct lease *lease = lease_find(&c->world.leases, req->id);
 	struct attached_facts facts = { .lease = lease,
 					.domain = domain->uuid,
 					.now_ms = sys_now_ms(),
-					.grace_ms = (int64_t)c->config->policy.start_grace_s * 1000,
-					.looked_ms = c->looked_ms,
+					.grace_ms = (int64_t)c->world.config->policy.start_grace_s * 1000,
+					.looked_ms = c->world.looked_ms,
 					.settled = domain->settled };
 	struct inv_device device = { 0 };
 	enum attached fate;
@@ -165,12 +165,12 @@ static int judge_attached(struct gc *c, const struct running_domain *domain, con
 	/* The usual case: the domain has an active lease. */
 	if (lease && lease->state == LEASE_ACTIVE && strcmp(lease->domain, domain->uuid) == 0)
 		return 0;
-	facts.at_work = lease && store_locked_vgpu(c->store, lease->vgpu.id);
-	facts.exists = adopt_find(&device, &c->looked, req->id);
+	facts.at_work = lease && store_locked_vgpu(c->world.store, lease->vgpu.id);
+	facts.exists = adopt_find(&device, &c->world.inv, req->id);
 	/* Ignore PCI devices that are not vGPUs. */
 	if (req->kind == REQUEST_PCI && !facts.exists && !lease)
 		return 0;
-	facts.open = vfio_users_open(c->users, c->store->host, req->id, NULL, &ignored);
+	facts.open = vfio_users_open(c->world.users, c->world.store->host, req->id, NULL, &ignored);
 	fate = fate_of_attached(&facts, why);
 	if (fate == ATTACHED_LEASE)
 		r = adopt(c, domain->request, &device, lease, err);
@@ -191,9 +191,9 @@ static void report_taken(struct gc *c, const struct running_domain *domain)
 
 	for (size_t i = 0; domain->settled && domain->taken && i < domain->taken->nvgpus; i++) {
 		const char *id = domain->taken->vgpus[i].id;
-		const struct lease *lease = lease_find(&c->leases, id);
+		const struct lease *lease = lease_find(&c->world.leases, id);
 
-		if (request_find(domain->request, id) || (lease && store_locked_vgpu(c->store, lease->vgpu.id)))
+		if (request_find(domain->request, id) || (lease && store_locked_vgpu(c->world.store, lease->vgpu.id)))
 			continue;
 		snprintf(why, sizeof(why),
 			 "detached by a suspend, so the domain runs without it; run 'vgpu-lease resume %s'",

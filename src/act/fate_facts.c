@@ -8,7 +8,6 @@
 #include "domain/domxml.h"
 #include "base/mem.h"
 #include "act/release.h"
-#include "look/world.h"
 #include "look/looked.h"
 #include "sys/log.h"
 
@@ -17,7 +16,7 @@ static int is_open(const struct fate_look *look, const char *id, char why[REASON
 {
 	struct err err;
 	pid_t pid = 0;
-	int r = vfio_users_open(look->users, look->store->host, id, &pid, &err);
+	int r = vfio_users_open(look->world->users, look->world->store->host, id, &pid, &err);
 
 	if (r == 1)
 		snprintf(why, REASON_SIZE, "process %d has it open", (int)pid);
@@ -50,35 +49,32 @@ static void add_domain(struct lease_facts *facts, const struct fate_look *look)
 	const struct lease *lease = facts->lease;
 	const struct running_domain *domain = running_find(look->running, lease->domain);
 
-	facts->runs = domain || libvirt_files_runs(look->disk, lease->domain);
+	facts->runs = domain || libvirt_files_runs(look->world->disk, lease->domain);
 	if (domain && domain->request)
 		facts->has = domain_has(domain, lease->vgpu.id);
 	else
-		facts->has = facts->runs && files_have(look->disk, lease);
+		facts->has = facts->runs && files_have(look->world->disk, lease);
 	if (!facts->runs)
-		facts->unread = libvirt_files_unread(look->disk, true);
+		facts->unread = libvirt_files_unread(look->world->disk, true);
 	facts->had = look->seen && lease_is_among(look->seen, lease);
 }
 
 void fate_lease(struct fate *fate, const struct fate_look *look, const struct lease *lease, enum presence exists)
 {
 	const struct vgpu_ref *vgpu = &lease->vgpu;
-	const struct inv_pgpu *card = inventory_pgpu(look->inv, vgpu->pgpu);
+	const struct inv_pgpu *card = inventory_pgpu(&look->world->inv, vgpu->pgpu);
 	const char *reason = card ? card->reason : "";
 	char open[REASON_SIZE], unseen[REASON_SIZE];
 	struct lease_facts facts = { .lease = lease,
-				     .policy = &look->config->policy,
+				     .policy = &look->world->config->policy,
 				     .now_ms = sys_now_ms(),
-				     .looked_ms = look->looked_ms,
+				     .looked_ms = look->world->looked_ms,
 				     .unseen = unseen,
 				     .exists = exists };
 
-	/* A plain VF always exists. */
-	if (vgpu->framework == FW_VF)
-		facts.exists = PRESENT;
 	if (lease->state == LEASE_CREATING || lease->state == LEASE_ACTIVE) {
 		add_domain(&facts, look);
-		facts.at_work = !facts.has && store_locked_vgpu(look->store, lease->vgpu.id);
+		facts.at_work = !facts.has && store_locked_vgpu(look->world->store, lease->vgpu.id);
 	}
 	/* Skip the search of open files for a reservation, and for a lease whose running domain has the device. */
 	if (lease->state != LEASE_RESERVED && facts.exists && !(facts.has && look->running) &&
@@ -92,8 +88,9 @@ void fate_lease(struct fate *fate, const struct fate_look *look, const struct le
 bool fate_is_novas(const struct fate_look *look, const struct vgpu_ref *vgpu)
 {
 	struct owner_facts facts = { .framework = vgpu->framework };
-	const struct config *config = look->config;
-	const struct inv_parent *parent = config->policy.nova ? inventory_parent(look->inv, vgpu->parent) : NULL;
+	const struct config *config = look->world->config;
+	const struct inv_parent *parent = config->policy.nova ? inventory_parent(&look->world->inv, vgpu->parent)
+							      : NULL;
 
 	/* Nova counts no device on a parent that is not registered. */
 	if (!parent)
@@ -108,11 +105,11 @@ bool fate_is_novas(const struct fate_look *look, const struct vgpu_ref *vgpu)
 
 const char *fate_named(const struct fate_look *look, const char *id, const char *but, char why[REASON_SIZE])
 {
-	const char *domain = libvirt_files_names(look->disk, id, but);
-	const char *unread = libvirt_files_unread(look->disk, false);
+	const char *domain = libvirt_files_names(look->world->disk, id, but);
+	const char *unread = libvirt_files_unread(look->world->disk, false);
 
 	if (domain && look->note)
-		seen_forget(look->store, id);
+		seen_forget(look->world->store, id);
 	if (domain)
 		snprintf(why, REASON_SIZE, "domain %.100s names it", domain);
 	else if (unread)
@@ -124,7 +121,7 @@ const char *fate_named(const struct fate_look *look, const char *id, const char 
 static void add_definition(struct orphan_facts *facts, const struct fate_look *look, const struct vgpu_ref *vgpu,
 			   char why[REASON_SIZE])
 {
-	const struct host *host = look->store->host;
+	const struct host *host = look->world->store->host;
 	struct definition definition;
 	struct err err;
 	int r = mdevctl_definition(&definition, host, vgpu->id, &err);
@@ -142,35 +139,37 @@ static void add_definition(struct orphan_facts *facts, const struct fate_look *l
 static void add_age(struct orphan_facts *facts, const struct fate_look *look, const char *id, const struct seen *seen,
 		    char saved[REASON_SIZE])
 {
-	facts->for_guest = affinity_is_for_guest(look->store, id);
-	if ((facts->for_guest || look->unused || look->whole) &&
-	    libvirt_files_saved(look->disk, look->store->host, id, saved))
+	facts->for_guest = affinity_is_for_guest(look->world->store, id);
+	if ((facts->for_guest || look->unused || look->world->wide) &&
+	    libvirt_files_saved(look->world->disk, look->world->store->host, id, saved))
 		facts->named = saved;
 	/* seen_since() also records when the idle time began, so call it for every device. */
-	facts->idle_ms = seen_since(look->store, id, seen, look->note);
+	facts->idle_ms = seen_since(look->world->store, id, seen, look->note);
 }
 
 void fate_device(struct fate *fate, const struct fate_look *look, const struct inv_device *device)
 {
 	const char *id = device->vgpu.id;
-	struct orphan_facts facts = { .policy = &look->config->policy,
+	struct orphan_facts facts = { .policy = &look->world->config->policy,
 				      .typed = *device->vgpu.type,
 				      .unused = look->unused };
 	char by[REASON_SIZE], open[REASON_SIZE], why[REASON_SIZE] = "";
 	struct seen seen = { .node = device->node };
+	/* The requesting domain's own XML keeps no variant VF. */
+	const struct request *asking = device->vgpu.framework == FW_VARIANT ? look->world->request : NULL;
 	int r = 0;
 
 	facts.nova = fate_is_novas(look, &device->vgpu);
-	if ((look->config->policy.reclaim_orphans || look->whole) && facts.typed) {
-		facts.named = fate_named(look, id, device->vgpu.framework == FW_VARIANT ? look->asking : NULL, by);
+	if ((look->world->config->policy.reclaim_orphans || look->world->wide) && facts.typed) {
+		facts.named = fate_named(look, id, asking ? asking->name : NULL, by);
 		r = facts.named ? 0 : is_open(look, id, open);
 		facts.open = r ? open : NULL;
 		if (!facts.named && !facts.open)
 			add_definition(&facts, look, &device->vgpu, why);
 		if (r == 1 && look->note)
-			seen_used(look->store, id);
+			seen_used(look->world->store, id);
 		if (!facts.named && !facts.open && !facts.kept) {
-			seen.created_ms = inventory_created_ms(look->store->host, &device->vgpu);
+			seen.created_ms = inventory_created_ms(look->world->store->host, &device->vgpu);
 			add_age(&facts, look, id, &seen, by);
 		}
 	}
@@ -182,7 +181,7 @@ void fate_definition(struct fate *fate, const struct fate_look *look, const stru
 {
 	/* No device has the inode number 1, so a device created from the definition counts as newly seen. */
 	const struct seen seen = { .node = 1 };
-	struct orphan_facts facts = { .policy = &look->config->policy,
+	struct orphan_facts facts = { .policy = &look->world->config->policy,
 				      .alone = true,
 				      .typed = true,
 				      .unused = look->unused,
@@ -213,8 +212,7 @@ static bool is_waiting(const struct world *w, const struct lease *lease, bool go
 {
 	const struct policy *policy = &w->config->policy;
 
-	if (lease->state != LEASE_RELEASING || !config_is_valid(w->config) ||
-	    (lease->device == ABSENT && lease->vgpu.framework != FW_VF) ||
+	if (lease->state != LEASE_RELEASING || !config_is_valid(w->config) || lease->device == ABSENT ||
 	    sys_now_ms() - lease->since_ms >= policy_release_ms(policy))
 		return false;
 	return !goes || release_is_drivers(w->host, policy, lease);
@@ -223,16 +221,8 @@ static bool is_waiting(const struct world *w, const struct lease *lease, bool go
 void fate_mark(struct world *w)
 {
 	bool locked = w->store->lock >= 0;
-	struct fate_look look = { .store = w->store,
-				  .config = w->config,
-				  .inv = &w->inv,
-				  .users = w->users,
-				  .disk = w->disk,
-				  .asking = w->request->name,
-				  .whole = true,
-				  .looked_ms = w->looked_ms };
+	const struct fate_look look = { .world = w, .note = locked && w->config->policy.reclaim_orphans };
 
-	look.note = locked && w->config->policy.reclaim_orphans;
 	if (locked && libvirt_files_unread(w->disk, false))
 		log_warn("what may be named in it stays: %s", libvirt_files_unread(w->disk, false));
 	for (EACH(struct inv_device *, device, w->inv.devices, w->inv.ndevices)) {

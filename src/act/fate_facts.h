@@ -2,28 +2,16 @@
 /* Collects the facts on which the fate (fate.h) of a lease, device or definition depends, and has it decided. */
 #pragma once
 
-#include "config/config.h"
-#include "look/inventory.h"
-#include "look/libvirt_files.h"
-#include "look/mdevctl_files.h"
-#include "look/vfio_users.h"
 #include "decide/fate.h"
+#include "look/mdevctl_files.h"
 #include "look/running.h"
-#include "state/store.h"
-
-struct world;
+#include "look/vfio_users.h"
+#include "look/world.h"
 
 struct fate_look {
-	const struct store *store;
-	const struct config *config;
-	const struct inventory *inv;
-	const struct vfio_users *users;
-	struct libvirt_files *disk;
-	int64_t looked_ms;  /* CLOCK_MONOTONIC; a creating or active lease that was written later stays */
-	const char *asking; /* the requesting domain, whose own XML keeps no variant VF; NULL: none */
-	bool note;          /* record signs of use, and when a device was first seen free */
-	bool unused;        /* devices that were not made for a guest may also go */
-	bool whole;         /* find out whether a device is free, even if `reclaim` or its origin keeps the device */
+	const struct world *world;     /* with `users` and `disk`; if it is wide, `free` is found out for all */
+	bool note;                     /* record signs of use, and when a device was first seen free */
+	bool unused;                   /* devices that were not made for a guest may also go */
 	const struct running *running; /* the running domains with their devices; NULL: only `disk` is searched */
 	const struct leases *seen;     /* leases whose domain had the device at the last look; NULL: none */
 };

@@ -25,46 +25,47 @@ enum {
 
 static int read_leases(struct gc *c, struct err *err)
 {
-	lease_list_free(&c->leases);
-	return c->dry ? lease_list(c->store, &c->leases, err)
-		      : lease_list_locked(c->store, c->config->policy.lock_timeout_s * 1000, &c->leases, err);
+	lease_list_free(&c->world.leases);
+	return c->dry ? lease_list(c->world.store, &c->world.leases, err)
+		      : lease_list_locked(c->world.store, c->world.config->policy.lock_timeout_s * 1000,
+					  &c->world.leases, err);
 }
 
 /* Reads devices before leases. A lease is written before its device is created, so each device has its lease. */
 static int look_around(struct gc *c, struct err *err)
 {
 	struct inv_query query = { .frameworks = INV_MDEV | INV_VARIANT, .types = inv_no_types };
+	struct world *w = &c->world;
 	struct err unlisted;
 
 	/* gc_adopt() also leases the plain VFs of domains. */
 	if (c->seen) {
 		query.frameworks |= INV_VF;
 		query.name = pool_name;
-		query.arg = c->config;
+		query.arg = w->config;
 	}
 	if (c->dry && c->inv) {
-		c->looked = *c->inv;
-		c->looked.arena = NULL; /* the caller frees it */
-	} else if (inventory_read(&c->looked, c->store->host, &query, err) < 0) {
+		w->inv = *c->inv;
+		w->inv.arena = NULL; /* the caller frees it */
+	} else if (inventory_read(&w->inv, w->store->host, &query, err) < 0) {
 		return -err->code;
 	}
 	if (c->seen)
-		pool_make(&c->looked, c->config);
+		pool_make(&w->inv, w->config);
 	/* If libvirt's files cannot be listed, all vGPUs that a domain may name stay. Pending releases continue. */
-	if (!c->files)
-		libvirt_files_read(&c->disk, c->store->host, &unlisted);
-	c->look.disk = c->files ? c->files : c->disk;
+	w->disk = c->files;
+	if (!w->disk)
+		libvirt_files_read(&w->disk, w->store->host, &unlisted);
 	if (c->seen)
-		running_read(&c->running, c->look.disk);
+		running_read(&c->running, w->disk);
 	if (read_leases(c, err) < 0)
 		return -err->code;
-	if (c->config->policy.nova)
-		mdevctl_definitions(&c->definitions, &c->ndefinitions, c->store->host, &c->undefined);
-	c->users = vfio_users_read(c->store->host,
+	if (w->config->policy.nova)
+		mdevctl_definitions(&c->definitions, &c->ndefinitions, w->store->host, &c->undefined);
+	w->users = vfio_users_read(w->store->host,
 				   sys_now_ms() +
-					   (c->seen ? USERS_MS : (int64_t)c->config->policy.release_timeout_s * 1000));
-	c->look.users = c->users;
-	if (!vfio_users_unread(c->users, c->unread))
+					   (c->seen ? USERS_MS : (int64_t)w->config->policy.release_timeout_s * 1000));
+	if (!vfio_users_unread(w->users, c->unread))
 		c->unread[0] = '\0';
 	return 0;
 }
@@ -76,14 +77,15 @@ static void judge_lease(struct gc *c, const struct lease *lease)
 	item->leased = true;
 	item->vgpu = lease->vgpu;
 	item->lease = *lease;
-	item->exists = inventory_presence(&c->looked, c->store->host, &lease->vgpu);
+	item->exists = inventory_presence(&c->world.inv, c->world.store->host, &lease->vgpu);
 	/* A plain VF is never removed. */
-	item->removes = item->exists == PRESENT && lease->vgpu.framework != FW_VF && release_removes(c->store, lease);
+	item->removes = item->exists == PRESENT && lease->vgpu.framework != FW_VF &&
+			release_removes(c->world.store, lease);
 	fate_lease(&item->fate, &c->look, lease, item->exists);
 	item->outcome = item->fate.goes ? GC_GOES : GC_STAYS;
 	/* A dry pass does not wait for a process that holds the vGPU's work lock. */
 	if (c->dry && lease->state == LEASE_RELEASING && item->outcome == GC_GOES &&
-	    store_locked_vgpu(c->store, lease->vgpu.id)) {
+	    store_locked_vgpu(c->world.store, lease->vgpu.id)) {
 		item->outcome = GC_STAYS;
 		snprintf(item->fate.why, sizeof(item->fate.why), "to be released when a write to the driver of %s ends",
 			 lease->vgpu.pgpu);
@@ -103,7 +105,7 @@ static void judge_orphan(struct gc *c, const struct vgpu_ref *vgpu, const struct
 	item->novas = fate_is_novas(&c->look, vgpu);
 	if (!device)
 		fate_definition(&item->fate, &c->look, definition);
-	else if (config_is_valid(c->config))
+	else if (config_is_valid(c->world.config))
 		fate_device(&item->fate, &c->look, device);
 	item->outcome = item->fate.goes ? GC_GOES : GC_STAYS;
 }
@@ -128,37 +130,38 @@ static bool is_no_vgpu(const struct gc *c, const struct inv_device *device)
 {
 	const struct inv_pgpu *card = inventory_card_of(device);
 
-	if (!card || card->gpu || affinity_is_for_guest(c->store, device->vgpu.id))
+	if (!card || card->gpu || affinity_is_for_guest(c->world.store, device->vgpu.id))
 		return false;
-	for (size_t i = 0; i < c->config->nsections; i++)
-		if (type_has_driver_of(c->config->sections[i].type, device->vgpu.type))
+	for (size_t i = 0; i < c->world.config->nsections; i++)
+		if (type_has_driver_of(c->world.config->sections[i].type, device->vgpu.type))
 			return false;
 	return true;
 }
 
 static void judge(struct gc *c)
 {
-	const struct inventory *inv = &c->looked;
+	const struct inventory *inv = &c->world.inv;
+	const struct leases *leases = &c->world.leases;
 
-	c->items = mem_new(c->leases.n + inv->ndevices + c->ndefinitions + 1, sizeof(*c->items));
-	for (size_t i = 0; i < c->leases.n; i++)
-		judge_lease(c, &c->leases.list[i]);
+	c->items = mem_new(leases->n + inv->ndevices + c->ndefinitions + 1, sizeof(*c->items));
+	for (size_t i = 0; i < leases->n; i++)
+		judge_lease(c, &leases->list[i]);
 	for (EACH(const struct inv_device *, device, inv->devices, inv->ndevices)) {
-		if (device->vgpu.framework == FW_VF || lease_find(&c->leases, device->vgpu.id) || is_no_vgpu(c, device))
+		if (device->vgpu.framework == FW_VF || lease_find(leases, device->vgpu.id) || is_no_vgpu(c, device))
 			continue;
 		judge_orphan(c, &device->vgpu, device, NULL);
 		/*
 		 * A release may have removed the device between the reads, and dropped its lease. A removed device is
 		 * not foreign.
 		 */
-		if (c->items[c->n - 1].outcome == GC_GOES && kernel_exists(c->store->host, &device->vgpu) != 1)
+		if (c->items[c->n - 1].outcome == GC_GOES && kernel_exists(c->world.store->host, &device->vgpu) != 1)
 			c->n--;
 	}
 	for (EACH(const struct definition *, definition, c->definitions, c->ndefinitions)) {
 		struct vgpu_ref vgpu;
 
 		if (name_defined(&vgpu, inv, definition) && !inventory_device(inv, vgpu.id) &&
-		    !lease_find(&c->leases, vgpu.id) && fate_is_novas(&c->look, &vgpu))
+		    !lease_find(leases, vgpu.id) && fate_is_novas(&c->look, &vgpu))
 			judge_orphan(c, &vgpu, NULL, definition);
 	}
 }
@@ -172,8 +175,8 @@ static int look_at_domains(struct gc *c, struct err *err)
 	/* Read the leases again, so that `seen` includes a new lease whose device is unplugged before the next pass. */
 	if (r > 0)
 		r = read_leases(c, err);
-	for (size_t i = 0; r == 0 && i < c->leases.n; i++) {
-		const struct lease *lease = &c->leases.list[i];
+	for (size_t i = 0; r == 0 && i < c->world.leases.n; i++) {
+		const struct lease *lease = &c->world.leases.list[i];
 		const struct running_domain *domain = running_find(&c->running, lease->domain);
 
 		if (domain && lease->state == LEASE_ACTIVE &&
@@ -193,15 +196,15 @@ static bool device_exists(const void *arg, const char *id)
 	const struct vgpu_ref vgpu = kernel_vgpu(id);
 
 	return text_find(c->definitions, c->ndefinitions, sizeof(*c->definitions), id) || c->undefined.code ||
-	       inventory_presence(&c->looked, c->store->host, &vgpu) != ABSENT;
+	       inventory_presence(&c->world.inv, c->world.store->host, &vgpu) != ABSENT;
 }
 
 static bool is_named(const void *arg, const char *id)
 {
 	const struct gc *c = arg;
 
-	return device_exists(arg, id) || lease_find(&c->leases, id) || libvirt_files_names(c->look.disk, id, NULL) ||
-	       libvirt_files_unread(c->look.disk, false);
+	return device_exists(arg, id) || lease_find(&c->world.leases, id) ||
+	       libvirt_files_names(c->world.disk, id, NULL) || libvirt_files_unread(c->world.disk, false);
 }
 
 static bool is_complete(const struct inventory *inv)
@@ -217,22 +220,16 @@ static bool is_complete(const struct inventory *inv)
 
 int gc_judge(struct gc *c, struct err *err)
 {
+	struct world *w = &c->world;
 	int64_t began_ms = sys_now_ms();
 	int r;
 
-	if (!c->looked_ms)
-		c->looked_ms = began_ms;
-	c->look = (struct fate_look){ .store = c->store,
-				      .config = c->config,
-				      .inv = &c->looked,
-				      .looked_ms = c->looked_ms,
-				      .note = !c->dry,
-				      .unused = c->unused,
-				      .running = c->seen ? &c->running : NULL,
-				      .seen = c->seen };
+	if (!w->looked_ms)
+		w->looked_ms = began_ms;
+	c->look = (struct fate_look){ w, !c->dry, c->unused, c->seen ? &c->running : NULL, c->seen };
 	r = look_around(c, err);
-	c->garbage = c->leases.garbage;
-	c->aside = c->leases.aside;
+	c->garbage = w->leases.garbage;
+	c->aside = w->leases.aside;
 	if (r == 0 && c->seen)
 		r = look_at_domains(c, err);
 	if (r < 0)
@@ -240,15 +237,15 @@ int gc_judge(struct gc *c, struct err *err)
 	judge(c);
 	if (c->dry)
 		return 0;
-	if (store_lock(c->store, c->config->policy.lock_timeout_s * 1000, err) == 0) {
-		types_remember(c->store, &c->looked);
-		if (config_is_valid(c->config))
-			cards_remember(c->store, c->config);
-		if (is_complete(&c->looked))
-			looked_note(c->store, &c->looked, began_ms);
-		store_unlock(c->store);
+	if (store_lock(w->store, w->config->policy.lock_timeout_s * 1000, err) == 0) {
+		types_remember(w->store, &w->inv);
+		if (config_is_valid(w->config))
+			cards_remember(w->store, w->config);
+		if (is_complete(&w->inv))
+			looked_note(w->store, &w->inv, began_ms);
+		store_unlock(w->store);
 	}
-	history_tidy(c->store, device_exists, is_named, c, MEMORY_DAYS);
+	history_tidy(w->store, device_exists, is_named, c, MEMORY_DAYS);
 	return 0;
 }
 
@@ -256,9 +253,9 @@ int gc_judge(struct gc *c, struct err *err)
 static bool claim(struct gc *c, struct gc_item *item)
 {
 	const struct event_about about = event_of(&item->lease);
-	int64_t by_ms = sys_now_ms() + (int64_t)c->config->policy.lock_timeout_s * 1000;
+	int64_t by_ms = sys_now_ms() + (int64_t)c->world.config->policy.lock_timeout_s * 1000;
 	struct err err = { 0 };
-	int r = release_claim(c->store, &item->lease, by_ms, &err);
+	int r = release_claim(c->world.store, &item->lease, by_ms, &err);
 
 	if (r < 0) {
 		item->outcome = GC_FAILED;
@@ -307,10 +304,11 @@ static void tell_claimed(void *arg, const struct lease *lease, int r, const stru
 
 static void remove_orphan(struct gc *c, struct gc_item *item)
 {
-	int64_t time_s = (int64_t)c->config->policy.lock_timeout_s + c->config->policy.release_timeout_s;
+	int64_t time_s = (int64_t)c->world.config->policy.lock_timeout_s + c->world.config->policy.release_timeout_s;
 	enum release_part part = item->exists ? RELEASE_DEVICE : RELEASE_LONE_DEFINITION;
 	struct err err = { 0 };
-	int r = release_orphan(c->store, &c->config->policy, &item->vgpu, part, sys_now_ms() + time_s * 1000, &err);
+	int r = release_orphan(c->world.store, &c->world.config->policy, &item->vgpu, part,
+			       sys_now_ms() + time_s * 1000, &err);
 
 	report_outcome(item, r, &err);
 }
@@ -318,27 +316,26 @@ static void remove_orphan(struct gc *c, struct gc_item *item)
 /* Removes orphans. Reads libvirt's files again, because a new domain may name a vGPU. */
 static void remove_orphans(struct gc *c)
 {
-	struct fate_look facts = { .store = c->store, .note = true };
-	struct libvirt_files *disk = NULL;
+	struct world now = { .store = c->world.store };
+	const struct fate_look look = { .world = &now, .note = true };
 	struct err unlisted;
 
 	for (EACH(struct gc_item *, item, c->items, c->n)) {
 		if (item->outcome != GC_GOES)
 			continue;
-		if (!disk)
-			libvirt_files_read(&disk, c->store->host, &unlisted);
-		facts.disk = disk;
-		if (!fate_named(&facts, item->vgpu.id, NULL, item->fate.why))
+		if (!now.disk)
+			libvirt_files_read(&now.disk, now.store->host, &unlisted);
+		if (!fate_named(&look, item->vgpu.id, NULL, item->fate.why))
 			remove_orphan(c, item);
 		else
 			item->outcome = GC_STAYS;
 	}
-	libvirt_files_free(disk);
+	libvirt_files_free(now.disk);
 }
 
 void gc_finish(struct gc *c)
 {
-	struct sweep sweep = { c->store, &c->config->policy, .told = tell_claimed, .arg = c };
+	struct sweep sweep = { c->world.store, &c->world.config->policy, .told = tell_claimed, .arg = c };
 
 	/* Mark all leases first, so that the driver's time begins for all at once. */
 	for (size_t i = 0; !c->dry && i < c->n; i++) {
@@ -348,7 +345,7 @@ void gc_finish(struct gc *c)
 			lease_add(&sweep.leases, &item->lease);
 	}
 	if (!c->dry && !c->seen) {
-		release_sweep(&sweep, release_by(&c->config->policy), LAST_LOOK_MS);
+		release_sweep(&sweep, release_by(&c->world.config->policy), LAST_LOOK_MS);
 		remove_orphans(c);
 	}
 	lease_list_free(&sweep.leases);
@@ -366,12 +363,11 @@ void gc_free(struct gc *c)
 {
 	free(c->items);
 	free(c->notes);
-	lease_list_free(&c->leases);
-	vfio_users_free(c->users);
 	free(c->definitions);
-	inventory_free(&c->looked);
 	running_free(&c->running);
-	libvirt_files_free(c->disk);
+	if (c->files)
+		c->world.disk = NULL; /* the caller frees it */
+	survey_end(&c->world);
 }
 
 bool gc_say_garbage(const struct gc *c, char text[GC_GARBAGE_SIZE])

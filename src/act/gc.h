@@ -8,12 +8,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "config/config.h"
-#include "base/err.h"
-#include "look/inventory.h"
-#include "look/pool.h"
-#include "state/store.h"
 #include "act/fate_facts.h"
+#include "base/err.h"
+#include "look/survey.h"
 
 enum gc_outcome {
 	GC_STAYS,
@@ -43,13 +40,15 @@ struct gc_note {
 };
 
 struct gc {
-	struct store *store;         /* writable, unless `dry` */
-	const struct config *config; /* if it is not valid, no foreign device is removed */
+	/*
+	 * The caller sets `store`, writable unless `dry`, and `config`. Creating or active leases that are younger than
+	 * `looked_ms` stay; 0: younger than the pass. The pass reads the rest.
+	 */
+	struct world world;
 	const struct inventory *inv; /* used by a dry pass; NULL: the pass reads the host */
 	struct libvirt_files *files; /* NULL: the pass reads libvirt's files */
 	bool unused;                 /* also removes foreign devices and definitions that were not made for a guest */
 	bool dry;                    /* judges only, and records nothing */
-	int64_t looked_ms;           /* creating or active leases that are younger stay; 0: younger than the pass */
 	/*
 	 * The leases whose domain had the device at the last pass; on return, at this pass. If a domain later loses the
 	 * device, the release does not wait for start_grace. Set only by the device handler, whose passes lease vGPUs
@@ -57,20 +56,15 @@ struct gc {
 	 */
 	struct leases *seen;
 	/* The results. */
-	struct libvirt_files *disk;
 	struct running running; /* with `seen`: the running domains and their vGPUs */
-	struct inventory looked;
-	struct gc_item *items; /* leases by ID, then foreign devices, then definitions */
+	struct gc_item *items;  /* leases by ID, then foreign devices, then definitions */
 	size_t n;
 	struct gc_note *notes; /* faults of running domains */
 	size_t nnotes;
 	int garbage;              /* invalid records, which were skipped */
 	int aside;                /* invalid records that were moved to garbage/; 0 in a dry pass */
 	char unread[REASON_SIZE]; /* processes that could not be read completely (vfio_users.h); "" none */
-	/* The facts of the verdicts, read once. */
 	struct fate_look look;
-	struct leases leases;
-	struct vfio_users *users;
 	struct definition *definitions; /* of mdevctl; none without Nova */
 	size_t ndefinitions;
 	struct err undefined; /* error of the first definition that could not be read; .code 0: none */

@@ -223,8 +223,8 @@ static bool look_at_guest(struct check *check, const struct lease *lease)
 static bool look_at_lost(struct check *check, const struct gc *pass, const struct gc_item *item)
 {
 	const struct lease *lease = &item->lease;
-	const struct inv_pgpu *card = inventory_pgpu(&pass->looked, lease->vgpu.pgpu);
-	bool runs = libvirt_files_runs(pass->look.disk, lease->domain), plain = lease->vgpu.framework == FW_VF;
+	const struct inv_pgpu *card = inventory_pgpu(&pass->world.inv, lease->vgpu.pgpu);
+	bool runs = libvirt_files_runs(pass->world.disk, lease->domain), plain = lease->vgpu.framework == FW_VF;
 
 	if (lease->state != LEASE_ACTIVE || item->exists != ABSENT || (plain && !(card && card->ready)))
 		return false;
@@ -293,9 +293,10 @@ static void report_leases(struct check *check, const struct gc *pass)
 
 void check_leases(struct check *check)
 {
-	autogc struct gc pass = {
-		.store = &check->store, .config = check->config, .inv = check->inv, .files = check->disk, .dry = true
-	};
+	autogc struct gc pass = { .world = { .store = &check->store, .config = check->config },
+				  .inv = check->inv,
+				  .files = check->disk,
+				  .dry = true };
 	struct err err;
 
 	if (gc_run(&pass, &err) == 0)

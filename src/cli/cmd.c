@@ -244,9 +244,8 @@ int cmd_survey(struct cmd *cmd, struct err *err)
 
 struct gc cmd_gc_pass(struct cmd *cmd)
 {
-	return (struct gc){ .store = &cmd->store,
+	return (struct gc){ .world = { .store = &cmd->store, .config = &cmd->config },
 			    .inv = cmd->world.host ? &cmd->world.inv : NULL,
-			    .config = &cmd->config,
 			    .dry = true };
 }
 

@@ -108,7 +108,8 @@ static void announce(const struct gc *pass)
 	if (pass->dry)
 		return;
 	for (EACH(const struct gc_item *, item, pass->items, pass->n))
-		if (item->outcome == GC_GOES && !item->leased && !affinity_is_for_guest(pass->store, item->vgpu.id))
+		if (item->outcome == GC_GOES && !item->leased &&
+		    !affinity_is_for_guest(pass->world.store, item->vgpu.id))
 			out_warn("%s: %s (%s) is not an orphan, and is removed now: %s", item->vgpu.parent,
 				 item->vgpu.id, item->vgpu.type, item->fate.why);
 }

@@ -241,7 +241,7 @@ static void after_pass(struct handler *h, struct gc *pass)
 	again_ms = orphans_remove(pass, guests);
 	h->last.next_ms = next_pass(pass, again_ms);
 	report_pass(h, pass);
-	publish_metrics(h, pass->store, pass);
+	publish_metrics(h, pass->world.store, pass);
 	if (first && guests->asks)
 		h->last.next_ms = sys_now_ms();
 	leave_outcome(h);
@@ -278,7 +278,7 @@ static void pass_failed(struct handler *h, const char *why)
 void handler_pass(struct handler *h)
 {
 	struct store store;
-	struct gc pass = { .store = &store, .config = &h->config, .seen = &h->last.seen };
+	struct gc pass = { .world = { .store = &store, .config = &h->config }, .seen = &h->last.seen };
 	struct err err = { 0 };
 	int r = store_open(&store, &h->host, true, &err);
 

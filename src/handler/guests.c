@@ -116,12 +116,12 @@ void guests_tell(struct guests *g, const struct gc *pass)
 	struct err err, first = { 0 };
 
 	/* Read the leases again, because the pass has changed some. */
-	if (lease_list(pass->store, &leases, &err) < 0)
+	if (lease_list(pass->world.store, &leases, &err) < 0)
 		first = err;
 	else
 		for (size_t i = 0; i < pass->running.n; i++)
 			if (pass->running.list[i].settled && pass->running.list[i].doc &&
-			    write_facts(g, &pass->running.list[i], &pass->looked, &leases, &err) < 0 && !first.code)
+			    write_facts(g, &pass->running.list[i], &pass->world.inv, &leases, &err) < 0 && !first.code)
 				first = err;
 	/* Without a connection the fault may last. */
 	if (first.code || g->virt)

@@ -48,7 +48,8 @@ static bool remove_part(struct gc *pass, struct gc_item *item, enum release_part
 	const struct event_about about = { .vgpu = vgpu };
 	struct err err = { 0 };
 
-	if (release_orphan(pass->store, &pass->config->policy, vgpu, part, sys_now_ms() + REMOVE_MS, &err) < 0) {
+	if (release_orphan(pass->world.store, &pass->world.config->policy, vgpu, part, sys_now_ms() + REMOVE_MS, &err) <
+	    0) {
 		item->outcome = GC_FAILED;
 		text_cut(item->trouble, sizeof(item->trouble), err.text);
 		return false;
@@ -72,7 +73,7 @@ static bool remove_definitions(struct gc *pass, int64_t end_ms)
 		struct gc_item *item = &pass->items[i];
 
 		if (orphan_is_due(item) && item->exists &&
-		    mdevctl_defines_on(pass->store->host, item->vgpu.id, item->vgpu.parent))
+		    mdevctl_defines_on(pass->world.store->host, item->vgpu.id, item->vgpu.parent))
 			removed |= remove_part(pass, item, RELEASE_ITS_DEFINITION);
 	}
 	return removed;

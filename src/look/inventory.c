@@ -204,8 +204,13 @@ enum presence inventory_presence(const struct inventory *inv, const struct host 
 {
 	int r;
 
-	if (vgpu->framework == FW_VF)
-		return inventory_kind(host, vgpu->id) >= PCI_VF ? PRESENT : ABSENT;
+	if (vgpu->framework == FW_VF) {
+		autoclose int vf = inventory_open(host, vgpu->id);
+
+		if (vf < 0 && vf != -ENOENT)
+			return PRESENCE_UNKNOWN;
+		return vf >= 0 && inv_kind(vf) >= PCI_VF ? PRESENT : ABSENT;
+	}
 	if (inventory_device(inv, vgpu->id))
 		return PRESENT;
 	/* The vGPU may be newer than the inventory, or its VF's type could not be read, so ask the kernel. */

@@ -28,10 +28,7 @@ void survey_end(struct world *w)
 	*w = (struct world){ 0 };
 }
 
-/*
- * PRESENCE_UNKNOWN: the framework, or the card of an actively leased VF, was not read, or the kernel cannot be asked.
- * ABSENT for a plain VF, which the inventory never lists as a device.
- */
+/* PRESENCE_UNKNOWN: the framework, or the card of an actively leased VF, was not read, or the kernel cannot be asked. */
 static enum presence presence_of(const struct world *w, const struct lease *lease)
 {
 	const struct vgpu_ref *vgpu = &lease->vgpu;
@@ -40,7 +37,7 @@ static enum presence presence_of(const struct world *w, const struct lease *leas
 	    (vgpu->framework == FW_VARIANT && lease->state == LEASE_ACTIVE && survey_reads_named(w) &&
 	     !inventory_pgpu(&w->inv, vgpu->pgpu)))
 		return PRESENCE_UNKNOWN;
-	return vgpu->framework == FW_VF ? ABSENT : inventory_presence(&w->inv, w->host, vgpu);
+	return inventory_presence(&w->inv, w->host, vgpu);
 }
 
 /*
@@ -60,14 +57,14 @@ static bool is_replaced(const struct world *w, const struct lease *lease)
 static bool has_time(const struct world *w, const struct lease *lease)
 {
 	const struct policy *policy = &w->config->policy;
-	/* A plain VF always exists, so its release can take time, but not its creation. */
-	bool exists = lease->vgpu.framework == FW_VF ? lease->state == LEASE_RELEASING : lease->device != ABSENT;
 
-	if (!config_is_valid(w->config) || !exists)
+	if (!config_is_valid(w->config) || lease->device == ABSENT)
 		return false;
 	if (lease->state == LEASE_RELEASING)
 		return lease_is_hooks(lease, policy->release_wait_s);
-	return sys_now_ms() - lease->since_ms < (int64_t)policy->create_timeout_s * 1000;
+	/* A plain VF is never created. */
+	return lease->vgpu.framework != FW_VF &&
+	       sys_now_ms() - lease->since_ms < (int64_t)policy->create_timeout_s * 1000;
 }
 
 static bool is_changing(const struct lease *lease)

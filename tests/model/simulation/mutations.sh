@@ -38,7 +38,7 @@ a start does not wait for whoever is at work on its vGPU|src/act/apply.c|/^stati
 an unanswered read counts as a removal|src/act/release.c|s/REMOVE_SLACK_MS, 0, err);/REMOVE_SLACK_MS, BOUNDED_ANSWER_MS, err);\n\tif (r == -EHOSTDOWN)\n\t\treturn 1;/
 a VF goes to a start although another domain has leased it|src/decide/plan_vf.c|/^bool plan_vf_prepare/,/^}/s/if (lease \&\& strcmp/if (0 \&\& strcmp/
 a removal that is refused counts as done|src/act/kernel_write.c|/^int kernel_remove/,/^}/s/^\t\tthere = kernel_exists(.*/\t\tif (r == -EPERM)\n\t\t\treturn 0;\n&/
-a plain VF without a guest counts as gone|src/act/fate_facts.c|s/if (vgpu->framework == FW_VF)/if (0)/
+a plain VF without a guest counts as gone|src/look/inventory.c|/^enum presence inventory_presence/,/^}/s/return vf >= 0 /return 0 /
 an arrival reserves a VF before another domain's release has ended|src/decide/plan.c|s/ \&\& !is_reserved_late(p)//;s/^static bool is_reserved_late/__attribute__((unused)) &/
 END
 }

@@ -21,7 +21,7 @@ static void open_store(struct store *store)
 /* What gc does, or with what is plugged in a pass of the handler. */
 static void pass(struct store *store, struct leases *plugged)
 {
-	autogc struct gc gc = { .store = store, .config = &world_now.config, .seen = plugged };
+	autogc struct gc gc = { .world = { .store = store, .config = &world_now.config }, .seen = plugged };
 	struct err err;
 
 	if (gc_run(&gc, &err) < 0)

@@ -8,7 +8,9 @@
 #include "unit/decide/world.h"
 
 static struct config config;
-static struct fate_look look;
+static struct world world;
+static const struct request of_vm = { .name = "vm" };
+static struct fate_look look = { .world = &world };
 
 static const char *parent = ""; /* of the device */
 static int64_t due_ms;
@@ -64,7 +66,7 @@ static void novas(void)
 	static struct setup w;
 
 	make_world(&w, &host);
-	look.inv = &w.inv;
+	world.inv = w.inv;
 	config.sections = w.sections;
 	config.nsections = 1;
 	parent = "mtty";
@@ -102,13 +104,13 @@ static void judged(void)
 {
 	ok(!is_orphan(A, "", FW_MDEV), "not before the kernel says its type");
 	ok(!is_orphan("0000:41:00.2", "nvidia-1", FW_VARIANT), "a VF that a domain's XML names stays");
-	look.asking = "vm";
+	world.request = &of_vm;
 	ok(is_orphan("0000:41:00.2", "nvidia-1", FW_VARIANT), "but for that domain itself");
 	ok(!is_orphan(B, "mtty-1", FW_MDEV), "whose mdev is its own, and stays");
-	look.asking = NULL;
+	world.request = NULL;
 	config.policy.reclaim_grace_s = 3600;
 	ok(!is_orphan(A, "mtty-1", FW_MDEV), "not before reclaim_grace is over");
-	ok(seen_since(&store, A, &(struct seen){ .node = 1 }, false) >= look.looked_ms,
+	ok(seen_since(&store, A, &(struct seen){ .node = 1 }, false) >= world.looked_ms,
 	   "a look that may write nothing starts no grace");
 	look.note = true;
 	is_orphan(A, "mtty-1", FW_MDEV);
@@ -124,26 +126,22 @@ static void judged(void)
 	ok(is_orphan(A, "mtty-1", FW_MDEV), "unless that is asked for");
 	config.policy.reclaim_orphans = false;
 	ok(!is_orphan(A, "mtty-1", FW_MDEV), "with reclaim = never nothing foreign goes");
-	look.whole = true;
+	world.wide = true;
 	ok(!is_orphan(A, "mtty-1", FW_MDEV) && is_free, "but a look can still tell that nobody uses it");
 	ok(!is_orphan(B, "mtty-1", FW_MDEV) && !is_free, "or that a domain's XML names it");
 }
 
 static void orphans(void)
 {
-	struct libvirt_files *disk = NULL;
-	struct vfio_users *users = vfio_users_read(&tree.host, sys_now_ms() + 10000);
-
-	must(libvirt_files_read(&disk, &tree.host, &err));
 	for (const char *const *id = (const char *const[]){ A, B, C, "0000:41:00.2", NULL }; *id; id++)
 		made(*id, true);
 	config.policy.reclaim_orphans = true;
-	look = (struct fate_look){
-		.store = &store, .config = &config, .users = users, .disk = disk, .looked_ms = sys_now_ms()
-	};
+	world = (struct world){ .store = &store, .config = &config, .looked_ms = sys_now_ms() };
+	world.users = vfio_users_read(&tree.host, sys_now_ms() + 10000);
+	must(libvirt_files_read(&world.disk, &tree.host, &err));
 	judged();
-	vfio_users_free(users);
-	libvirt_files_free(disk);
+	vfio_users_free(world.users);
+	libvirt_files_free(world.disk);
 }
 
 HOST_TESTS("proc/\nrun/\nvar/lib/\n"

@@ -23,9 +23,9 @@ static bool mended;
 static void pass_with(const struct config *by, struct libvirt_files *files)
 {
 	struct leases plugged = { 0 };
-	autogc struct gc run = {
-		.store = &store, .config = by, .files = files, .looked_ms = sys_now_ms(), .seen = &plugged
-	};
+	autogc struct gc run = { .world = { .store = &store, .config = by, .looked_ms = sys_now_ms() },
+				 .files = files,
+				 .seen = &plugged };
 
 	must(gc_run(&run, &err));
 	mended = run.nnotes && run.notes[0].mended;

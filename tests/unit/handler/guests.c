@@ -51,7 +51,7 @@ static void silent(void)
 static void told(void)
 {
 	struct guests guests = { .asks = true, .uri = "test:///default", .untold = "a refusal" };
-	const struct gc pass = { .store = &store };
+	const struct gc pass = { .world.store = &store };
 
 	guests_tell(&guests, &pass);
 	is(guests.untold, "a refusal", "a refusal of libvirt's has not ended while libvirt is not asked");

@@ -46,7 +46,7 @@ static void removed(void)
 	struct gc_item items[ROWS] = { 0 };
 	struct guests asked_of = { .asks = true };
 	struct affinity was;
-	struct gc pass = { .store = &store, .config = &config, .items = items, .n = ROWS };
+	struct gc pass = { .world = { .store = &store, .config = &config }, .items = items, .n = ROWS };
 	int64_t again_ms;
 
 	for (size_t i = 0; i < ROWS; i++) {

@@ -37,7 +37,8 @@ static void make_mdev(const char *id)
 static size_t pass_after(const char *xml, bool settled, int64_t looked_ms)
 {
 	static const char file[] = "run/libvirt/qemu/vm.xml";
-	autogc struct gc run = { .store = &store, .config = &config, .looked_ms = looked_ms, .seen = &plugged };
+	autogc struct gc run = { .world = { .store = &store, .config = &config, .looked_ms = looked_ms },
+				 .seen = &plugged };
 
 	unlinkat(live.tree.host.root, file, 0);
 	if (xml)
