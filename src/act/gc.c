@@ -249,28 +249,6 @@ int gc_judge(struct gc *c, struct err *err)
 	return 0;
 }
 
-/* Marks one lease, if the lease has not changed. True: the release must be finished. */
-static bool claim(struct gc *c, struct gc_item *item)
-{
-	const struct event_about about = event_of(&item->lease);
-	int64_t by_ms = sys_now_ms() + (int64_t)c->world.config->policy.lock_timeout_s * 1000;
-	struct err err = { 0 };
-	int r = release_claim(c->world.store, &item->lease, by_ms, &err);
-
-	if (r < 0) {
-		item->outcome = GC_FAILED;
-		text_cut(item->trouble, sizeof(item->trouble), err.text);
-	} else if (r == 0) {
-		item->outcome = GC_STAYS;
-		text_copy(item->fate.why, sizeof(item->fate.why), "its lease changed in the meantime");
-	} else if (item->lease.state == LEASE_RESERVED) {
-		item->outcome = GC_GONE;
-		event_log(EVENT_RELEASED, &about, "gc: dropped the reservation of %s for domain %s: %s", item->vgpu.id,
-			  item->lease.name, item->fate.why);
-	}
-	return item->outcome == GC_GOES;
-}
-
 static void report_outcome(struct gc_item *item, int r, const struct err *err)
 {
 	const struct vgpu_ref *vgpu = &item->vgpu;
@@ -287,6 +265,24 @@ static void report_outcome(struct gc_item *item, int r, const struct err *err)
 			  item->removes ? "removed" : "dropped the lease of", vgpu->id, vgpu->type, vgpu->parent,
 			  item->fate.why);
 	}
+}
+
+/* Marks one lease, if the lease has not changed. True: the release must be finished. */
+static bool claim(struct gc *c, struct gc_item *item)
+{
+	const struct event_about about = event_of(&item->lease);
+	int64_t by_ms = sys_now_ms() + (int64_t)c->world.config->policy.lock_timeout_s * 1000;
+	struct err err = { 0 };
+	int r = release_claim(c->world.store, &item->lease, by_ms, &err);
+
+	if (r != 0) {
+		report_outcome(item, r, &err);
+	} else if (item->lease.state == LEASE_RESERVED) {
+		item->outcome = GC_GONE;
+		event_log(EVENT_RELEASED, &about, "gc: dropped the reservation of %s for domain %s: %s", item->vgpu.id,
+			  item->lease.name, item->fate.why);
+	}
+	return item->outcome == GC_GOES;
 }
 
 struct gc_item *gc_find(const struct gc *c, const char *id)

@@ -94,12 +94,10 @@ static int plan_round(struct rounds *r, struct err *err)
 
 int refusal_of_plan(const struct lifecycle *lifecycle, const struct plan *plan, struct err *err)
 {
-	err_set(err,
-		plan->no_capacity ? ENOSPC
-		: plan->no_quota  ? EDQUOT
-				  : EPERM,
-		"vGPU %s: %s", lifecycle->request->vgpus[plan->refused_vgpu].id, plan->text);
-	return plan->no_config ? err_about(err, ERR_CONFIG) : -err->code;
+	static const int codes[] = { EPERM, ENOSPC, EDQUOT, EPERM, EPERM }; /* by enum refused */
+
+	err_set(err, codes[plan->refused], "vGPU %s: %s", lifecycle->request->vgpus[plan->refused_vgpu].id, plan->text);
+	return plan->refused == REFUSED_CONFIG ? err_about(err, ERR_CONFIG) : -err->code;
 }
 
 /* Logs the plan in the words of `vgpu-lease plan`. Logs only the first of several PLAN_WAIT in a row. */
@@ -185,7 +183,7 @@ static int remove_one(struct rounds *r, const char *id, struct err *err)
 	if (lease) {
 		n = release_now(&r->store, policy, lease, deadline, err);
 		about = event_of(lease);
-		if (n == 1)
+		if (n == 0)
 			event_log(EVENT_RECLAIMED, &about, "%s: domain %s: released %s of domain %s to free capacity",
 				  r->apply.op, r->lifecycle->request->name, id, lease->name);
 		return n;

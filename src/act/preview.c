@@ -39,7 +39,8 @@ static int check_seen(const struct plan *plan, const struct world *world, struct
 {
 	const char *unread;
 
-	if (!err_denied(EACCES) || plan->kind != PLAN_REFUSE || (!plan->no_capacity && !plan->no_quota))
+	if (!err_denied(EACCES) || plan->kind != PLAN_REFUSE ||
+	    (plan->refused != REFUSED_CAPACITY && plan->refused != REFUSED_QUOTA))
 		return 0;
 	for (EACH(const struct inv_device *, device, world->inv.devices, world->inv.ndevices))
 		if (vfio_users_open(world->users, world->host, device->vgpu.id, NULL, err) == -EACCES)

@@ -372,14 +372,15 @@ int release_claim(struct store *store, const struct lease *lease, int64_t deadli
 {
 	struct lease now;
 	int r = lock_lease(store, lease->vgpu.id, sys_left_ms(deadline_ms), &now, err);
-	bool same = r == 1 && lease_same(&now, lease);
 
 	if (r != 1)
-		return r;
-	if (same && lease->state != LEASE_RELEASING)
-		r = give_up(store, &now, err);
+		return r < 0 ? r : RELEASE_TAKEN;
+	if (!lease_same(&now, lease))
+		r = RELEASE_TAKEN;
+	else
+		r = lease->state == LEASE_RELEASING ? 0 : give_up(store, &now, err);
 	store_unlock(store);
-	return r < 0 ? r : same;
+	return r;
 }
 
 int release_now(struct store *store, const struct policy *policy, const struct lease *lease, int64_t deadline_ms,
@@ -389,13 +390,9 @@ int release_now(struct store *store, const struct policy *policy, const struct l
 	/* Wait before release_claim(), because the lease must not change while the device is open. */
 	int r = reserved ? 0 : release_wait_closed(store->host, lease->vgpu.id, deadline_ms, deadline_ms, err);
 
-	if (r < 0)
-		return r;
-	r = release_claim(store, lease, deadline_ms, err);
-	if (r <= 0 || reserved)
-		return r;
-	r = release_finish(store, policy, lease->vgpu.id, deadline_ms, deadline_ms, err);
-	return r < 0 ? r : r != RELEASE_TAKEN;
+	if (r == 0)
+		r = release_claim(store, lease, deadline_ms, err);
+	return r != 0 || reserved ? r : release_finish(store, policy, lease->vgpu.id, deadline_ms, deadline_ms, err);
 }
 
 static bool waits(int r)

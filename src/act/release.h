@@ -30,7 +30,7 @@ int release_mark(struct store *store, const char *domain, int64_t asked_ms, int 
  * Finishes the release of a `releasing` lease by `deadline_ms` (CLOCK_MONOTONIC). The search of all processes may last
  * until `look_by_ms`. Returns:
  *   0: released, by this or another process
- *   RELEASE_TAKEN: the domain has taken over the lease
+ *   RELEASE_TAKEN: the lease has changed: its domain has taken it over
  *   -EBUSY: a process has the device open, or the driver keeps the device
  *   -EAGAIN: a lock or the driver took too long, the lease is kept for its arriving domain or has changed, or it is
  *   unknown whether the device is open
@@ -83,14 +83,9 @@ bool release_is_drivers(const struct host *host, const struct policy *policy, co
 int release_wait_closed(const struct host *host, const char *id, int64_t deadline_ms, int64_t look_by_ms,
 			struct err *err);
 
-/*
- * Takes one lease from its domain and releases it by `deadline_ms`. Returns:
- *   1: released
- *   0: the lease has changed or is gone
- *   negative: as release_finish(); the lease can already be `releasing`
- */
+/* Takes this lease from its domain and releases it. As release_finish(); RELEASE_TAKEN also if the lease is gone. */
 int release_now(struct store *store, const struct policy *policy, const struct lease *lease, int64_t deadline_ms,
 		struct err *err);
 
-/* Marks a lease `releasing`, or drops a reservation. 1: done; 0: the lease has changed or is gone. */
+/* Marks this lease `releasing`, or drops a reservation. RELEASE_TAKEN: it has changed or is gone. */
 int release_claim(struct store *store, const struct lease *lease, int64_t deadline_ms, struct err *err);

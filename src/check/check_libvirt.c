@@ -293,10 +293,11 @@ static void report_refused(struct check *check, const struct domxml *doc, const 
 	if (!request->nvgpus || libvirt_files_has_status(check->host, request->name))
 		return;
 	r = check_plan(check, check->config, request, PLAN_PREPARE, &err);
-	in_use = r == 0 && plan->in_use;
+	in_use = r == 0 && plan->refused == REFUSED_IN_USE;
 	/* A missing permission, or a quota or capacity in use, is not a fault of the domain. */
 	if (r < 0 ? err_denied(err.code)
-		  : plan->kind != PLAN_REFUSE || plan->no_quota || (plan->no_capacity && !has_other_type(check)))
+		  : plan->kind != PLAN_REFUSE || plan->refused == REFUSED_QUOTA ||
+			    (plan->refused == REFUSED_CAPACITY && !has_other_type(check)))
 		return;
 	/* look_at_definition() has reported the placeholder. */
 	if (r == 0 && request->vgpus[plan->refused_vgpu].any)

@@ -79,7 +79,7 @@ static void report_refusal(struct check *check, const struct start *s)
 	enum check_status status = CHECK_FAIL;
 	bool leased = false;
 
-	for (size_t g = 0; plan->no_capacity && g < check->inv->npgpus; g++) {
+	for (size_t g = 0; plan->refused == REFUSED_CAPACITY && g < check->inv->npgpus; g++) {
 		const struct inv_pgpu *card = check->inv->pgpus[g];
 		struct carried carried;
 

@@ -190,7 +190,7 @@ static int release_lease(struct cmd *cmd, const struct lease *lease, struct err 
 	bool removes = release_removes(&cmd->store, lease) && kernel_exists(&cmd->host, &lease->vgpu) == 1;
 	int r = release_now(&cmd->store, policy, lease, release_by(policy), err);
 
-	if (r == 0)
+	if (r == RELEASE_TAKEN)
 		return err_set(err, EAGAIN, "%s: the lease has changed; see 'vgpu-lease list'", lease->vgpu.id);
 	if (r < 0)
 		return r;

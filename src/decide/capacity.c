@@ -106,16 +106,21 @@ static double cost_of(const struct asked *asked, const char *type)
 	return (double)asked->available / offer->available;
 }
 
+bool capacity_is_pending(const struct capacity_query *query, const struct inv_pgpu *card, const struct lease *lease)
+{
+	return strcmp(lease->vgpu.pgpu, card->address) == 0 && capacity_counts(query, lease) &&
+	       !inventory_device(&query->world->inv, lease->vgpu.id) &&
+	       (lease->state != LEASE_RELEASING || lease->at_work || lease->vgpu.framework == FW_VF);
+}
+
 static void load_leases(struct card_load *load, const struct asked *asked)
 {
-	const struct world *world = asked->query->world;
-	const struct leases *leases = &world->leases;
+	const struct leases *leases = &asked->query->world->leases;
 
 	for (EACH(const struct lease *, l, leases->list, leases->n)) {
-		if (strcmp(l->vgpu.pgpu, asked->card->address) != 0 || !capacity_counts(asked->query, l))
-			continue;
-		load->in_flight |= l->at_work && !l->hangs;
-		if (inventory_device(&world->inv, l->vgpu.id) || capacity_is_gone(l))
+		load->in_flight |= l->at_work && !l->hangs && strcmp(l->vgpu.pgpu, asked->card->address) == 0 &&
+				   capacity_counts(asked->query, l);
+		if (!capacity_is_pending(asked->query, asked->card, l))
 			continue;
 		load->pending++;
 		load->cost += cost_of(asked, l->vgpu.type);

@@ -32,11 +32,8 @@ struct capacity_vfs {
 
 bool capacity_counts(const struct capacity_query *query, const struct lease *lease);
 
-/* A release without a device uses capacity only while a process works on it. A plain VF is never a device. */
-static inline bool capacity_is_gone(const struct lease *lease)
-{
-	return lease->state == LEASE_RELEASING && !lease->at_work && lease->vgpu.framework != FW_VF;
-}
+/* Does the lease use capacity of this card without a device? A release does only while a process works on it. */
+bool capacity_is_pending(const struct capacity_query *query, const struct inv_pgpu *card, const struct lease *lease);
 
 struct capacity_vfs capacity_vfs(const struct capacity_query *query, const struct inv_pgpu *card, const char *type);
 
@@ -122,7 +119,7 @@ bool plan_refuse_unconfigured(struct planner *p, const char *what);
 /* For a PCI hostdev, also lists the free VFs. */
 bool plan_refuse_device(struct planner *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Marks the refusal as `in_use`. */
+/* Marks the refusal as REFUSED_IN_USE. */
 bool plan_in_use(struct planner *p);
 
 /* The VF of the pool that the hostdev names; NULL: none, or the address is the migration source's. */

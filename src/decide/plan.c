@@ -15,7 +15,7 @@
 __attribute__((format(printf, 2, 0))) static void refuse(struct planner *p, const char *fmt, va_list ap)
 {
 	p->plan->kind = PLAN_REFUSE;
-	p->plan->no_capacity = p->plan->no_quota = p->plan->no_config = p->plan->in_use = false;
+	p->plan->refused = REFUSED_FOR_GOOD;
 	p->plan->refused_vgpu = p->req;
 	p->plan->why = 0;
 	vsnprintf(p->plan->text, sizeof(p->plan->text), fmt, ap);
@@ -34,13 +34,13 @@ bool plan_refuse(struct planner *p, const char *fmt, ...)
 bool plan_refuse_unconfigured(struct planner *p, const char *what)
 {
 	plan_refuse(p, "%s: %s%s", what, p->world->config->why.text, config_fix(p->world->config));
-	p->plan->no_config = true;
+	p->plan->refused = REFUSED_CONFIG;
 	return false;
 }
 
 bool plan_in_use(struct planner *p)
 {
-	p->plan->in_use = true;
+	p->plan->refused = REFUSED_IN_USE;
 	return false;
 }
 
@@ -229,7 +229,7 @@ bool plan_creation(struct planner *p, const char *id)
 	p->plan->kind = kind;
 	if (kind == PLAN_REMOVE)
 		return true;
-	p->plan->no_capacity = may_come(p);
+	p->plan->refused = may_come(p) ? REFUSED_CAPACITY : REFUSED_FOR_GOOD;
 	p->plan->refused_vgpu = p->req;
 	plan_text_no_capacity(p);
 	return false;

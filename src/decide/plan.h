@@ -43,19 +43,25 @@ enum plan_kind {
 	PLAN_REFUSE, /* final only if world.wide is true, because a wide survey may find removals */
 };
 
+/* Why the domain gets no vGPU, beside a request that this host can never serve. */
+enum refused {
+	REFUSED_FOR_GOOD,
+	REFUSED_CAPACITY, /* may be available later */
+	REFUSED_QUOTA,
+	REFUSED_CONFIG,
+	REFUSED_IN_USE, /* another domain or a process has the vGPU, or its IOMMU group */
+};
+
 struct plan {
 	enum plan_kind kind;
 	struct step *steps; /* one for each request; also set if a placeholder is refused */
 	size_t nsteps;
 	char removes[PLAN_REMOVES_MAX][ID_SIZE];
-	size_t nremoves; /* for PLAN_REMOVE; also set if a placeholder is refused */
+	size_t nremoves; /* also set if a placeholder is refused */
 	size_t nquota;   /* the last `nquota` of `removes` are leases, removed for the quota */
 	struct verdict *verdicts;
 	size_t nverdicts;
-	bool no_capacity; /* refusal: capacity may be available later */
-	bool no_config;
-	bool no_quota;
-	bool in_use; /* refusal: another domain or a process has the vGPU, or its IOMMU group */
+	enum refused refused;
 	size_t refused_vgpu;
 	char warning[256]; /* for the log; "": none */
 	char text[1024];   /* refusal: causes and fix; the caller adds the domain and the device */

@@ -123,7 +123,7 @@ static bool adopt_free(const struct planner *p)
  */
 static bool adopt_instead(struct planner *p, const struct inv_device *named, size_t nverdicts)
 {
-	if (p->plan->no_quota || !(adopt_free(p) || (named && adopt(p, named))))
+	if (p->plan->refused == REFUSED_QUOTA || !(adopt_free(p) || (named && adopt(p, named))))
 		return false;
 	p->plan->kind = PLAN_STEPS;
 	p->plan->nverdicts = nverdicts;

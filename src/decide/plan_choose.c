@@ -184,8 +184,7 @@ static bool find_removes(struct planner *p, const struct candidate *c)
 	for (const struct inv_device *d = NULL; (d = inventory_next_on(&world->inv, c->card, d));)
 		add_removable(p, &found, c, &d->vgpu, d->parent);
 	for (EACH(const struct lease *, l, world->leases.list, world->leases.n)) {
-		if (strcmp(l->vgpu.pgpu, c->card->address) == 0 && !inventory_device(&world->inv, l->vgpu.id) &&
-		    !capacity_is_gone(l) && capacity_counts(&query, l))
+		if (capacity_is_pending(&query, c->card, l))
 			add_removable(p, &found, c, &l->vgpu, inventory_parent(&world->inv, l->vgpu.id));
 	}
 	need -= (int)p->plan->nremoves;

@@ -46,7 +46,7 @@ bool plan_quota(struct planner *p, const char *id)
 		plan_refuse(p, "quota of project %s exhausted: %d of %d ([quota])", project, holds, limit);
 	else
 		plan_refuse(p, "quota of domains without a project exhausted: %d of %d ([quota] none)", holds, limit);
-	p->plan->no_quota = true;
+	p->plan->refused = REFUSED_QUOTA;
 	if (in_flight)
 		p->plan->kind = PLAN_WAIT;
 	return false;

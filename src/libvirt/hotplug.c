@@ -76,7 +76,6 @@ int hotplug_unlease(struct hotplug *hp, const struct policy *policy, const char 
 {
 	struct event_about about;
 	struct lease lease;
-	int64_t by;
 	int r;
 
 	work_locks_end(&hp->work, id);
@@ -89,13 +88,14 @@ int hotplug_unlease(struct hotplug *hp, const struct policy *policy, const char 
 		return 0;
 	r = release_now(hp->store, policy, &lease, release_by(policy), err);
 	/* The lease has changed meanwhile, because the handler or the hook releases it. Wait for that release. */
-	if (r == 0) {
-		by = sys_now_ms() + (int64_t)policy->release_timeout_s * 1000;
-		r = release_finish(hp->store, policy, id, by, by, err);
+	if (r == RELEASE_TAKEN) {
+		int64_t by = sys_now_ms() + (int64_t)policy->release_timeout_s * 1000;
+
+		return release_finish(hp->store, policy, id, by, by, err) < 0 ? -err->code : 0;
 	}
-	if (r == 1)
+	if (r == 0)
 		event_log(EVENT_RELEASED, &about, "hotplug: domain %s: released %s", hp->domain.name, id);
-	return r < 0 ? r : 0;
+	return r;
 }
 
 int hotplug_plug(struct hotplug *hp, const char *id, const char *xml, unsigned int sides, struct err *err)

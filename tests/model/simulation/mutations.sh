@@ -20,7 +20,7 @@ a lease is written after its device is made|src/act/apply.c|/^static int lease_s
 a removal takes no lock|src/act/release.c|/^static int begin_removal/,/^}/s/removal->lock = store_lock_vgpu(.*/removal->lock = dup(store->run);/
 a removal does not look who has the device open|src/act/release.c|/^static int is_closed/,/^}/s/if (r == 1)/return 0;\n\tif (r == 1)/
 a removal does not read its lease again|src/act/release.c|/^static int begin_removal/,/^}/s/r = lock_releasing(/r = lock_lease(/
-a lease that has changed is claimed|src/act/release.c|/^int release_claim/,/^}/s/r == 1 \&\& lease_same(&now, lease)/r == 1/
+a lease that has changed is claimed|src/act/release.c|/^int release_claim/,/^}/s/!lease_same(&now, lease)/0/
 an arrival is not refused to a domain that runs here|src/act/lifecycle_special.c|s/return runs ? err_set/return 0 \&\& runs ? err_set/
 a lease without its device uses no capacity|src/decide/capacity.c|s/load->pending++;/continue;/
 an orphan need not be idle|src/decide/fate.c|s/if (idle_ms < grace_ms) {/if (0) {/
