@@ -39,13 +39,6 @@ static int read_lease(const struct store *store, const char *name, struct lease 
 	return r == 0 && !is_of_this_boot(lease) ? -ESTALE : r;
 }
 
-/* The device ended with that boot; a present device with this ID is not ours. */
-static void drop_void(const struct store *store, const char *id)
-{
-	if (store->lock >= 0 && unlinkat(store->leases, id, 0) == 0)
-		log_info("lease of %s: dropped: written in another boot of this host", id);
-}
-
 /* This is an error, because the device that must not be touched is unknown. */
 static int cannot_read(const char *name, int r, struct err *err)
 {
@@ -77,8 +70,9 @@ static int take_lease(const struct store *store, const char *name, struct lease 
 
 	if (r == 0)
 		return 1;
-	if (r == -ESTALE)
-		drop_void(store, name);
+	/* The device ended with that boot; a present device with this ID is not ours. */
+	if (r == -ESTALE && store->lock >= 0 && unlinkat(store->leases, name, 0) == 0)
+		log_info("lease of %s: dropped: written in another boot of this host", name);
 	if (r == -ENOENT || r == -ESTALE)
 		return 0;
 	if (r != -EINVAL && r != -ELOOP && r != -EISDIR)
