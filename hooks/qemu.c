@@ -366,7 +366,7 @@ static int serve(int argc, char **argv)
 	if (!operation && !hook.dry_run)
 		return EXIT_SUCCESS;
 	if (!hook.dry_run)
-		log_open("vgpu-lease", hook.args.root);
+		log_open("vgpu-lease", hook.args.root, false);
 	r = run(&hook, operation, &err);
 	if (r < 0) {
 		refused = can_fail;

@@ -185,7 +185,7 @@ int cmd_open(struct cmd *cmd, unsigned int needs, struct err *err)
 	if (host_open(&cmd->host, call->args.root, err) < 0 || (write && may_change(cmd, err) < 0))
 		return -err->code;
 	if (write)
-		log_open("vgpu-lease", call->args.root);
+		log_open("vgpu-lease", call->args.root, false);
 	if (read_config(cmd, needs, err) < 0)
 		return -err->code;
 	if (call->pgpu)

@@ -60,9 +60,9 @@ void guests_tell(struct guests *guests, const struct gc *pass);
 
 /*
  * Removes Nova's orphans, and mdevctl definitions without a device, after reclaim_grace: Nova counts each as a device,
- * even if its type is no longer enabled, and removes none. Removes only what this pass has judged and libvirt, or its
- * files if it is never asked, does not name. Takes a few seconds at most. Returns when another pass must remove the
- * rest (CLOCK_MONOTONIC ms); 0: nothing is left.
+ * even if its type is no longer enabled, and removes none. Only what this pass has judged and libvirt does not name is
+ * removed; if libvirt is never asked, its files decide. Takes a few seconds at most. Returns when another pass must
+ * remove the rest (CLOCK_MONOTONIC ms); 0: nothing is left.
  */
 int64_t orphans_remove(struct gc *pass, struct guests *guests);
 

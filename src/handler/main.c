@@ -339,10 +339,7 @@ static int run(struct leased *d, struct err *err)
 		return look_only(&d->options, err);
 	if (!d->options.args.root && geteuid() != 0)
 		return err_set(err, EPERM, "cannot change leases: permission denied; run as root");
-	if (d->options.foreground)
-		log_open_stderr("vgpu-leased");
-	else
-		log_open("vgpu-leased", d->options.args.root);
+	log_open("vgpu-leased", d->options.args.root, d->options.foreground);
 	return serve(d, err);
 }
 

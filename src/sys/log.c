@@ -32,16 +32,10 @@ struct datagram {
 	size_t len;
 };
 
-void log_open(const char *program, const char *root)
+void log_open(const char *program, const char *root, bool standard_error)
 {
-	to_stderr = false;
+	to_stderr = standard_error;
 	below = root ? root : "";
-	ident = program;
-}
-
-void log_open_stderr(const char *program)
-{
-	to_stderr = true;
 	ident = program;
 }
 

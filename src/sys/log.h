@@ -9,10 +9,10 @@
 #include <stdarg.h>
 #include <stdbool.h>
 
-/* Logs to the journal or syslog below `root`; NULL: of the real host. Both strings must outlive the log. */
-void log_open(const char *program, const char *root);
-
-void log_open_stderr(const char *program);
+/*
+ * Logs to the journal or syslog below `root` (NULL: of the real host), or to stderr. Both strings must outlive the log.
+ */
+void log_open(const char *program, const char *root, bool standard_error);
 
 /* Reports lost lines and closes the connection, which the next line opens again. Call it before closing descriptors. */
 void log_close(void);

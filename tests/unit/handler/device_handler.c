@@ -43,7 +43,7 @@ static void news(void)
 {
 	int64_t next;
 
-	log_open_stderr("vgpu-leased");
+	log_open("vgpu-leased", NULL, true);
 	tree_add(&live.tree, "etc/vgpu-lease.conf = [devices]\\nenabled_mdev_types = mtty-1\n");
 	must(handler_open(&handler, live.tree.path, NULL, &err));
 	ok(!strstr(pass(&next), A), "a pass says nothing of what is not there");

@@ -169,10 +169,10 @@ static void test_nowhere(void)
 	ok(1, "where there is no log, nothing happens");
 	snprintf(path, sizeof(path), "/%0200d", 0);
 	log_close();
-	log_open("me", path);
+	log_open("me", path, false);
 	log_info("a path that no socket can have");
 	ok(1, "nor where its path is too long for a socket");
-	log_open("me", tree.path);
+	log_open("me", tree.path, false);
 }
 
 int main(void)
@@ -181,7 +181,7 @@ int main(void)
 
 	tree_begin(&tree, "dev/\nrun/systemd/journal/\n");
 	log_info("nobody");
-	log_open("me", tree.path);
+	log_open("me", tree.path, false);
 	test_nowhere();
 	syslog = listen_at("dev/log");
 	log_close();
