@@ -231,7 +231,7 @@ static int wait_turn(struct apply *apply, const struct step *step, struct err *e
 		apply->lock = store_lock_pgpu(apply->store, pgpu, sys_left_ms(by_ms), err);
 		/* Ask after the wait, because a process records the time only after it has taken the lock. */
 		hung = apply->lock == -ETIMEDOUT &&
-		       store_lock_hung(apply->store, pgpu, policy_create_ms(apply->policy), &(struct err){ 0 }) < 0;
+		       store_lock_hung(apply->store, pgpu, policy_create_ms(apply->policy));
 	} while (apply->lock == -ETIMEDOUT && !hung && apply->patient && apply_has_time(apply));
 	if (apply->lock != -ETIMEDOUT)
 		return apply->lock < 0 ? apply->lock : 0;

@@ -22,7 +22,8 @@ static void exclude_unlockable(struct world *world)
 		struct err err;
 
 		if (store_would_lock_pgpu(world->host, address, &err) == 0 &&
-		    store_lock_hung(world->store, address, policy_create_ms(&world->config->policy), &err) == 0)
+		    (!store_lock_hung(world->store, address, policy_create_ms(&world->config->policy)) ||
+		     store_lock_holder(world->store, address, 0, &err) == 0))
 			continue;
 		attempt = mem_add(&world->failed_attempts, &world->nfailed_attempts, sizeof(*attempt));
 		attempt->cause = CAUSE_FAILED;

@@ -76,13 +76,12 @@ static bool is_changing(const struct lease *lease)
 static bool hangs(const struct world *w, const struct lease *lease)
 {
 	const struct policy *policy = &w->config->policy;
-	struct err ignored;
 
 	if (!config_is_valid(w->config) || !lease->at_work)
 		return false;
 	if (lease->state == LEASE_RELEASING)
 		return sys_now_ms() - lease->since_ms > policy_release_ms(policy);
-	return store_lock_hung(w->store, lease->vgpu.pgpu, policy_create_ms(policy), &ignored) < 0;
+	return store_lock_hung(w->store, lease->vgpu.pgpu, policy_create_ms(policy));
 }
 
 /* Sets whether the lease's device exists, and whether a creation or release in progress will change the lease. */

@@ -351,12 +351,12 @@ int store_lock_holder(const struct store *store, const char *pgpu, int waited_ms
 	return store_locked(store, lock_name(name, pgpu)) ? held_error(store, name, waited_ms, err) : 0;
 }
 
-int store_lock_hung(const struct store *store, const char *pgpu, int64_t longest_ms, struct err *err)
+bool store_lock_hung(const struct store *store, const char *pgpu, int64_t longest_ms)
 {
 	char name[LOCK_NAME_SIZE];
-	int64_t since_ms = holder_of(store, lock_name(name, pgpu)).since_ms;
 
-	return sys_now_ms() - longest_ms > since_ms ? store_lock_holder(store, pgpu, 0, err) : 0;
+	return store_locked(store, lock_name(name, pgpu)) &&
+	       sys_now_ms() - longest_ms > holder_of(store, name).since_ms;
 }
 
 static int at_work(struct err *err)

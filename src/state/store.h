@@ -104,8 +104,8 @@ void store_name_holder(const struct store *store, const char *name, char *who, s
  */
 int store_lock_holder(const struct store *store, const char *pgpu, int waited_ms, struct err *err);
 
-/* store_lock_holder() if one process has held the lock for more than `longest_ms`, so that its driver hangs; else 0. */
-int store_lock_hung(const struct store *store, const char *pgpu, int64_t longest_ms, struct err *err);
+/* Has one process held the lock of `pgpu` for more than `longest_ms`, so that its driver hangs? */
+bool store_lock_hung(const struct store *store, const char *pgpu, int64_t longest_ms);
 
 /*
  * Takes the work lock of a vGPU and returns its descriptor. A process that creates, takes over or removes the vGPU

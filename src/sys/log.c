@@ -100,14 +100,15 @@ static void format_journal(struct datagram *to, const struct log_field *fields, 
 /* Formats a line as syslog(3) does: <PRIORITY>MONTH DAY TIME IDENT[PID]: TEXT. */
 static void format_syslog(struct datagram *to, int priority, const char *text)
 {
-	static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
 	time_t now = time(NULL);
 	struct tm tm = { 0 };
+	char when[32];
 
 	localtime_r(&now, &tm);
-	to->len = (size_t)snprintf(to->data, sizeof(to->data), "<%d>%.3s %2d %02d:%02d:%02d %s[%d]: %s",
-				   LOG_DAEMON | priority, months + (size_t)tm.tm_mon * 3, tm.tm_mday, tm.tm_hour,
-				   tm.tm_min, tm.tm_sec, ident, (int)getpid(), text);
+	/* In English, because no program sets LC_TIME. */
+	strftime(when, sizeof(when), "%b %e %T", &tm);
+	to->len = (size_t)snprintf(to->data, sizeof(to->data), "<%d>%s %s[%d]: %s", LOG_DAEMON | priority, when, ident,
+				   (int)getpid(), text);
 }
 
 static bool send_line(const struct log_field *fields, int priority, const char *text)
