@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the files of domxml share. domxml.c runs the steps of a parse: domxml_meta.c reads the metadata,
- * domxml_request.c the hostdevs; domxml_remark.c notes what is ignored; domxml_scan.c finds the bytes that an edit would
- * replace. Then the tree is freed.
+ * What the files of domxml share. domxml.c runs the steps of a parse: domxml_meta.c reads the metadata, then
+ * domxml_request.c the hostdevs; domxml_remark.c notes what is ignored; domxml_scan.c finds the bytes that an edit
+ * would replace. Then the tree is freed.
  */
 #pragma once
 

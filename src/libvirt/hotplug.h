@@ -2,12 +2,12 @@
 /*
  * The vGPUs of a running domain: attach one, detach one, or detach all while it is suspended.
  *
- * libvirt calls no hook for a hotplug, so the command leases and creates a vGPU before libvirt attaches it, and releases
- * it after QEMU has closed it. If the command is killed, the domain's release, the handler or `vgpu-lease detach` ends
- * the lease. The domain can be released even during a hotplug.
+ * libvirt calls no hook for a hotplug, so the command leases and creates a vGPU before libvirt attaches it, and
+ * releases it after QEMU has closed it. If the command is killed, the domain's release, the handler or `vgpu-lease
+ * detach` ends the lease. The domain can be released even during a hotplug.
  *
- * A suspend records the vGPUs in the running domain's metadata (domxml.h) before it detaches them, and libvirt saves the
- * metadata. So a resume can undo an interrupted suspend, and can be repeated.
+ * A suspend records the vGPUs in the running domain's metadata (domxml.h) before it detaches them, and libvirt saves
+ * the metadata. So a resume can undo an interrupted suspend, and can be repeated.
  */
 #pragma once
 
