@@ -190,7 +190,7 @@ static void look_at_card(struct check *check, const struct inv_pgpu *card)
 
 		if (!otherwise)
 			explains(check, section);
-		check_at_location(check, named_at(section, card, config_location(section)));
+		check_at_location(check, named_at(section, card, section->at));
 		report_configured(check, otherwise ? CHECK_WARN : CHECK_FAIL, card->address, pooled->reason,
 				  *card->moved ? "find out which device that is first"
 					       : "'vgpu-lease types' lists the available types",

@@ -100,7 +100,7 @@ static void report_refusal(struct check *check, const struct start *s)
 	if (!*own && status == CHECK_WARN)
 		own = leased ? "shut down a guest that uses one; 'vgpu-lease inventory' shows what is in use"
 			     : "no guest leases them; 'vgpu-lease gc --dry-run' shows why each is kept";
-	check_report(check_at_location(check, config_location(s->section)), status, *own ? own : fix,
+	check_report(check_at_location(check, s->section->at), status, *own ? own : fix,
 		     "a start with %s would be refused: %.*s", s->section->type,
 		     plan->why ? (int)plan->why : (int)sizeof(plan->text) - 1, plan->text);
 }
@@ -110,7 +110,7 @@ static void report_start(struct check *check, const struct start *s)
 	const struct plan *plan = &check->plan;
 	const char *type = s->section->type, *on = plan->nsteps ? plan->steps[0].vgpu.parent : "";
 
-	check_at_location(check, config_location(s->section));
+	check_at_location(check, s->section->at);
 	if (s->planned < 0 && err_denied(s->err.code))
 		check_warn(check, "run as root", "cannot tell whether a start with %s would succeed: %s", type,
 			   s->err.text);
@@ -229,7 +229,7 @@ static void report_no_card(struct check *check, const struct section *section)
 	} else {
 		fix = fix_elsewhere(check, section);
 	}
-	check_at_location(check, section->nmatches ? section->matches[0].at : config_location(section));
+	check_at_location(check, section->nmatches ? section->matches[0].at : section->at);
 	check_report(check, status, fix, "%s%s%s, so a start with it would be refused", before, section->type, after);
 }
 

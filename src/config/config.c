@@ -292,11 +292,6 @@ const struct section *config_section(const struct config *config, const char *ty
 	return text_find(config->sections, config->nsections, sizeof(*config->sections), type);
 }
 
-struct location config_location(const struct section *section)
-{
-	return section->at.line ? section->at : section->enabled_at;
-}
-
 bool config_takes_rest(const struct section *section)
 {
 	return !section->vf && !section->naddresses && !section->nmatches;

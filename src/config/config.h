@@ -58,8 +58,7 @@ struct section {
 	int max_instances; /* per pGPU, or NO_LIMIT */
 	char class[CLASS_SIZE];
 	char params[PARAMS_SIZE]; /* vgpu_params; "" none */
-	struct location at;       /* line 0: the enabled type has no section */
-	struct location enabled_at;
+	struct location at;       /* the header or, without a section, the entry that enables the type */
 };
 
 struct policy {
@@ -149,9 +148,6 @@ int config_load(struct config *config, const struct host *host, const char *path
 void config_notes_free(struct config_notes *notes);
 
 void config_free(struct config *config);
-
-/* The place of a type's section or, without a section, of the entry that enables the type. */
-struct location config_location(const struct section *section);
 
 /* Returns the section of a type, or NULL if the type is not enabled. */
 const struct section *config_section(const struct config *config, const char *type);

@@ -139,9 +139,9 @@ static void warn_of_left(struct config *config)
 		return;
 	if (n > LEFT_SHOWN)
 		text_add(types, sizeof(types), " and %zu more", n - LEFT_SHOWN);
-	config_warn(&(struct location){ .file = config_location(left).file, .line = config_location(left).line },
-		    config, ENODEV, "no pGPU is left for %s: %s, enabled before %s, gets all that no section names",
-		    types, first->type, n == 1 ? "it" : "them");
+	config_warn(&(struct location){ .file = left->at.file, .line = left->at.line }, config, ENODEV,
+		    "no pGPU is left for %s: %s, enabled before %s, gets all that no section names", types, first->type,
+		    n == 1 ? "it" : "them");
 }
 
 /* Adds the missing sections of enabled types. Then sorts: types in the order of enabled_mdev_types, then plain VFs. */
@@ -153,9 +153,8 @@ static void order_sections(struct draft *draft)
 
 		if (!s)
 			s = config_draft_add(draft, enabled->text);
-		if (!s->at.file)
-			s->at.file = draft->enabled.at.file;
-		s->enabled_at = enabled->at;
+		if (!s->at.line)
+			s->at = enabled->at;
 		s->nova = draft->enabled.at.nova;
 		place = &draft->config->sections[i];
 		moved = *s;

@@ -237,7 +237,7 @@ static void types(void)
 	ok(s && s->max_instances == 10 && strcmp(s->class, "CUSTOM_A40_8Q") == 0, "cap and class");
 	is(s->params, "frame_rate_limiter=0, a=#;", "a # or ; without white space before it is no comment");
 	s = config_section(&c, "i915-GVTg_V5_4");
-	ok(s && s->at.line == 0 && s->naddresses == 0 && s->nmatches == 0 && s->max_instances == NO_LIMIT &&
+	ok(s && s->at.line == 2 && s->naddresses == 0 && s->nmatches == 0 && s->max_instances == NO_LIMIT &&
 		   strcmp(s->class, "VGPU") == 0 && !s->params[0],
 	   "a type without a section has the defaults");
 	ok(!config_section(&c, "nvidia-37"), "a type that is not enabled has none");

@@ -187,7 +187,7 @@ static void all_mistakes(void)
 	ok(c.sections[0].addresses[0].at.line == 4 && c.sections[0].addresses[1].at.line == 6,
 	   "each address knows its line");
 	ok(c.sections[0].matches[0].at.line == 7 && c.sections[0].matches[1].at.line == 8, "each match, too");
-	ok(c.sections[1].enabled_at.line == 2 && c.sections[1].enabled_at.file == c.files[0], "and each type");
+	ok(c.sections[1].at.line == 2 && c.sections[1].at.file == c.files[0], "and each type");
 	change("etc/vgpu-lease.conf", 0666, 0);
 	ok(load_code(&mistakes) == -EINVAL, "a file that is not trusted is one");
 	is(places(&mistakes), "ROOT/etc/vgpu-lease.conf", "of the file as a whole");
