@@ -269,6 +269,4 @@ void check_free(struct check *check)
 		free(check->findings[i].fix);
 	}
 	free(check->findings);
-	check->findings = NULL;
-	check->n = 0;
 }

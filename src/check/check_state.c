@@ -97,7 +97,7 @@ static void look_at_writable(struct check *check, const char *path, enum check_s
 
 void check_state(struct check *check)
 {
-	bool denied = check->store_err.code && err_denied(check->store_err.code);
+	bool denied = err_denied(check->store_err.code);
 	struct err err = check->store_err;
 	size_t path = strcspn(err.text, ":");
 

@@ -7,7 +7,7 @@
 #include "internal.h"
 #include "base/text.h"
 
-/* Copies an attribute; "" if it is missing. -EINVAL: too long, or not printable ASCII, as sysfs and records need it. */
+/* Copies an attribute; "" if it is missing or invalid. -EINVAL: too long, or not printable ASCII, as sysfs and records need it. */
 static int take_attr(char *dst, size_t size, const struct xml_elem *elem, const char *attr, const char *whose,
 		     struct err *err)
 {
@@ -53,8 +53,6 @@ static int read_owner(struct domxml *doc, const struct xml_elem *metadata, const
 		text_copy(request->flavor, sizeof(request->flavor), xml_attr(flavor, "name"));
 	if (lease)
 		own = take_attr(doc->lease_project, PROJECT_SIZE, lease, "project", "<vgpu:lease>", err);
-	if (own < 0)
-		doc->lease_project[0] = '\0';
 	if (nova)
 		r = take_attr(request->project, PROJECT_SIZE, nova, "uuid", "Nova's project", err);
 	if (r < 0 || request->project[0])
@@ -90,8 +88,8 @@ static int read_devices(struct meta *meta, const struct xml_elem *lease, struct 
 			return -err->code;
 		if (meta_find(meta, device.id))
 			return err_set(err, EINVAL, "metadata: two <vgpu:device> name %s; remove one", device.id);
-		if (meta->n == META_MAX)
-			return err_set(err, EINVAL, "metadata: more than %d <vgpu:device>", META_MAX);
+		if (meta->n == REQUEST_MAX)
+			return err_set(err, EINVAL, "metadata: more than %d <vgpu:device>", REQUEST_MAX);
 		*(struct meta_device *)mem_add(&meta->devices, &meta->n, sizeof(device)) = device;
 	}
 	return 0;

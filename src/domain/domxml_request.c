@@ -143,7 +143,7 @@ static int read_hostdevs(struct domxml *doc, const struct xml_elem *devices, boo
  */
 struct loose {
 	size_t hostdevs[REQUEST_MAX], nhostdevs; /* indexes in the request */
-	struct meta_device *devices[META_MAX];
+	struct meta_device *devices[REQUEST_MAX];
 	size_t ndevices;
 };
 

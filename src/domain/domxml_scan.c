@@ -147,24 +147,19 @@ const struct domxml_attr domxml_attrs[ATTRS] = {
 
 static const char *const part_names[PARTS] = { "hostdev", "address", "device" };
 
-/* The next </hostdev> ends the hostdev, because hostdevs do not nest and libvirt prints no comments. */
-static void locate_end(const struct domxml *doc, struct span tag, struct span *whole)
-{
-	static const char end[] = "</hostdev>";
-	size_t behind = tag.at + tag.len;
-	const char *at = memmem(doc->xml + behind, doc->len - behind, end, strlen(end));
-
-	*whole = (struct span){ tag.at, at ? (size_t)(at - doc->xml) + strlen(end) - tag.at : 0 };
-}
-
 /* Locates the attributes that xml_attr() reads. Returns false if the tag does not match the element. */
 static bool locate_attrs(const struct domxml *doc, struct mark *mark, enum part part, struct span tag)
 {
 	const struct xml_elem *elem = mark->elems[part];
+	static const char end[] = "</hostdev>";
 	bool found = scan_tag_is(doc->xml, tag, part_names[part]);
 
-	if (part == PART_HOSTDEV)
-		locate_end(doc, tag, &mark->whole);
+	/* The next </hostdev> ends the hostdev, because hostdevs do not nest and libvirt prints no comments. */
+	if (part == PART_HOSTDEV) {
+		const char *from = doc->xml + tag.at, *at = memmem(from, doc->len - tag.at, end, strlen(end));
+
+		mark->whole = (struct span){ tag.at, at ? (size_t)(at - from) + strlen(end) : 0 };
+	}
 	for (size_t i = 0; i < ATTRS && found; i++) {
 		const char *name = domxml_attrs[i].name, *prefix;
 

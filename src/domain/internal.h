@@ -70,8 +70,6 @@ struct mark {
 	struct attr attrs[ATTRS];
 };
 
-enum { META_MAX = REQUEST_MAX };
-
 /* One <vgpu:device>. `elem` is valid while the tree exists. */
 struct meta_device {
 	char id[ID_SIZE];
