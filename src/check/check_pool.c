@@ -11,22 +11,6 @@
 #include "look/inventory.h"
 #include "look/libvirt_files.h"
 
-/* Returns the line of device_addresses or device_match that selects the card; `other` if none does. */
-static struct location named_at(const struct section *section, const struct inv_pgpu *card, struct location other)
-{
-	const struct match *match;
-
-	for (size_t i = 0; i < section->naddresses; i++) {
-		if (strcmp(section->addresses[i].text, card->address) == 0)
-			return section->addresses[i].at;
-		for (int p = 0; p < card->nparents; p++)
-			if (strcmp(section->addresses[i].text, card->parents[p]->name) == 0)
-				return section->addresses[i].at;
-	}
-	match = pool_matches(section, card);
-	return match ? match->at : other;
-}
-
 /* Reports the cause between `before` and `after`. `reason` is "CAUSE; FIX", or "CAUSE" with the fix `other`. */
 static void report_reason(struct check *check, enum check_status status, const char *reason, const char *other,
 			  const char *before, const char *after)
@@ -182,15 +166,16 @@ static void look_at_card(struct check *check, const struct inv_pgpu *card)
 		look_at_pooled(check, card);
 	} else if (pooled->contested) {
 		for (EACH(const struct section *, s, check->config->sections, check->config->nsections))
-			if (named_at(s, card, (struct location){ 0 }).file)
+			if (pool_means(s, card))
 				explains(check, s);
 		check_fail(check, "name it in device_addresses of one of them", "%s", pooled->reason);
 	} else if (section) {
 		bool otherwise = pooled->claim == CLAIM_MATCH && is_meant_otherwise(check, section, card);
+		const struct location *at = pool_means(section, card);
 
 		if (!otherwise)
 			explains(check, section);
-		check_at_location(check, named_at(section, card, section->at));
+		check_at_location(check, at ? *at : section->at);
 		report_configured(check, otherwise ? CHECK_WARN : CHECK_FAIL, card->address, pooled->reason,
 				  *card->moved ? "find out which device that is first"
 					       : "'vgpu-lease types' lists the available types",

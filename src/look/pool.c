@@ -23,14 +23,18 @@ bool pool_section_names(const struct section *s, const char *name)
 	return false;
 }
 
-static bool means_card(const struct section *s, const struct inv_pgpu *card)
+const struct location *pool_means(const struct section *s, const struct inv_pgpu *card)
 {
-	if (pool_section_names(s, card->address) || pool_matches(s, card))
-		return true;
-	for (int p = 0; p < card->nparents; p++)
-		if (pool_section_names(s, card->parents[p]->name))
-			return true;
-	return false;
+	const struct match *match = pool_matches(s, card);
+
+	for (EACH(const struct item *, address, s->addresses, s->naddresses)) {
+		if (strcmp(address->text, card->address) == 0)
+			return &address->at;
+		for (int p = 0; p < card->nparents; p++)
+			if (strcmp(address->text, card->parents[p]->name) == 0)
+				return &address->at;
+	}
+	return match ? &match->at : NULL;
 }
 
 bool pool_match(const struct match *m, const struct inv_pgpu *card)
@@ -96,7 +100,7 @@ const char *pool_name(const void *config, const struct inv_pgpu *card, size_t n)
 	for (size_t i = 0; c && i < c->nsections; i++) {
 		const struct section *s = &c->sections[i];
 
-		if (is_for(s, card) && means_card(s, card) && n-- == 0)
+		if (is_for(s, card) && pool_means(s, card) && n-- == 0)
 			return s->type;
 	}
 	return NULL;
@@ -227,7 +231,7 @@ static bool explain_moved(struct inv_pgpu *card)
 /* Does a [vf_NAME] section name or match the card, although its vGPUs have types? */
 static bool is_meant_as_plain(const struct section *s, const struct inv_pgpu *card)
 {
-	return s->vf && !is_for(s, card) && means_card(s, card);
+	return s->vf && !is_for(s, card) && pool_means(s, card);
 }
 
 static void explain_unnamed(struct inv_pgpu *card)

@@ -61,6 +61,9 @@ bool pool_match(const struct match *match, const struct inv_pgpu *card);
 /* The first device_match of the section that fits the card; NULL: none. */
 const struct match *pool_matches(const struct section *s, const struct inv_pgpu *card);
 
+/* The first address of the section that names the card or one of its VFs, or the match that fits it; NULL: none. */
+const struct location *pool_means(const struct section *s, const struct inv_pgpu *card);
+
 /* Is numa=NODE in device_match the only reason why the section does not match the card? Sets `why`, with the fix. */
 bool pool_is_elsewhere(const struct section *s, const struct inv_pgpu *card, char why[REASON_SIZE]);
 
