@@ -22,24 +22,6 @@ bool domxml_concerns(const char *xml, size_t len)
 	return has(xml, len, "mdev") || has(xml, len, "urn:vgpu-lease");
 }
 
-bool domxml_has_pci(const char *xml, size_t len)
-{
-	struct scan scan = { .xml = xml, .len = len };
-	struct attr type;
-	struct span tag;
-	int r = 0;
-
-	/* Search first, because the scan is slow and metadata can have millions of tags. */
-	if (!has(xml, len, "<hostdev"))
-		return false;
-	while ((r = scan_tag(&scan, &tag)) == 1)
-		if (scan_tag_is(xml, tag, "hostdev") && scan_attr(xml, tag, "type", &type) && type.value.len == 3 &&
-		    memcmp(xml + type.value.at, "pci", 3) == 0)
-			return true;
-	/* A document that cannot be scanned might have a PCI hostdev. */
-	return r < 0;
-}
-
 /* Accepts what libvirt's virUUIDParse() accepts: optional dashes and blanks, and white space at both ends. */
 bool domxml_uuid(char out[UUID_SIZE], const char *text)
 {
@@ -138,25 +120,6 @@ int domxml_parse(struct domxml **out, const char *xml, size_t len, unsigned int 
 		return -err->code;
 	*out = steal_ptr(&doc);
 	return 0;
-}
-
-bool domxml_peek_uuid(char out[UUID_SIZE], const char *xml, size_t len)
-{
-	enum { PEEK = 4096 };
-	struct scan scan = { .xml = xml, .len = len };
-	autofree char *text = NULL;
-	char uuid[64];
-	struct span tag;
-	int at = 0, end = 0;
-
-	if (scan_tag(&scan, &tag) != 1 || !scan_tag_is(xml, tag, "domain"))
-		return false;
-	text = mem_strndup(xml + scan.at, len - scan.at < PEEK ? len - scan.at : PEEK);
-	(void)sscanf(text, " <name>%n", &at);
-	if (!at)
-		return false;
-	at += (int)strcspn(text + at, "<");
-	return sscanf(text + at, "</name> <uuid>%63[^<]</uuid>%n", uuid, &end) == 1 && end && domxml_uuid(out, uuid);
 }
 
 /* Builds a document with only the hostdevs of `xml`. -E2BIG: the hostdevs are larger than DOMXML_MAX. */

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Finds start tags in a well-formed document, and locates the attributes that an edit can replace. */
+/*
+ * Finds start tags and attributes in the bytes of a document, without libxml2. In a document that libxml2 has found
+ * well-formed and without a document type, every element has one start tag, in document order, and '<' begins only
+ * tags, comments, CDATA and instructions.
+ */
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
@@ -7,6 +11,12 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "internal.h"
+
+struct scan {
+	const char *xml;
+	size_t len;
+	size_t at;
+};
 
 static bool is_space(char c)
 {
@@ -50,7 +60,8 @@ static bool skip_tag(struct scan *scan)
 	return false;
 }
 
-int scan_tag(struct scan *scan, struct span *tag)
+/* Finds the next start tag or empty element. 1: found; 0: no more tags; -EINVAL: malformed, or a document type. */
+static int scan_tag(struct scan *scan, struct span *tag)
 {
 	static const char *const others[][2] = {
 		{ "<!--", "-->" }, { "<![CDATA[", "]]>" }, { "<?", "?>" }, { "</", ">" }
@@ -83,7 +94,8 @@ static struct span name_at(const char *xml, size_t at, size_t end)
 	return name;
 }
 
-bool scan_tag_is(const char *xml, struct span tag, const char *name)
+/* True if the tag has this name, apart from its prefix. */
+static bool scan_tag_is(const char *xml, struct span tag, const char *name)
 {
 	struct span whole = name_at(xml, tag.at + 1, tag.at + tag.len);
 	const char *colon = memchr(xml + whole.at, ':', whole.len);
@@ -92,7 +104,8 @@ bool scan_tag_is(const char *xml, struct span tag, const char *name)
 	return whole.len - skip == strlen(name) && memcmp(xml + whole.at + skip, name, whole.len - skip) == 0;
 }
 
-bool scan_attr(const char *xml, struct span tag, const char *name, struct attr *attr)
+/* Finds the attribute of this name, prefix included. */
+static bool scan_attr(const char *xml, struct span tag, const char *name, struct attr *attr)
 {
 	size_t end = tag.at + tag.len, at, before;
 	struct span word = name_at(xml, tag.at + 1, end);
@@ -122,6 +135,43 @@ bool scan_attr(const char *xml, struct span tag, const char *name, struct attr *
 		at = (size_t)(close - xml) + 1;
 	}
 	return false;
+}
+
+bool domxml_has_pci(const char *xml, size_t len)
+{
+	struct scan scan = { .xml = xml, .len = len };
+	struct attr type;
+	struct span tag;
+	int r = 0;
+
+	/* Search first, because the scan is slow and metadata can have millions of tags. */
+	if (!memmem(xml, len, "<hostdev", strlen("<hostdev")))
+		return false;
+	while ((r = scan_tag(&scan, &tag)) == 1)
+		if (scan_tag_is(xml, tag, "hostdev") && scan_attr(xml, tag, "type", &type) && type.value.len == 3 &&
+		    memcmp(xml + type.value.at, "pci", 3) == 0)
+			return true;
+	/* A document that cannot be scanned might have a PCI hostdev. */
+	return r < 0;
+}
+
+bool domxml_peek_uuid(char out[UUID_SIZE], const char *xml, size_t len)
+{
+	enum { PEEK = 4096 };
+	struct scan scan = { .xml = xml, .len = len };
+	autofree char *text = NULL;
+	char uuid[64];
+	struct span tag;
+	int at = 0, end = 0;
+
+	if (scan_tag(&scan, &tag) != 1 || !scan_tag_is(xml, tag, "domain"))
+		return false;
+	text = mem_strndup(xml + scan.at, len - scan.at < PEEK ? len - scan.at : PEEK);
+	(void)sscanf(text, " <name>%n", &at);
+	if (!at)
+		return false;
+	at += (int)strcspn(text + at, "<");
+	return sscanf(text + at, "</name> <uuid>%63[^<]</uuid>%n", uuid, &end) == 1 && end && domxml_uuid(out, uuid);
 }
 
 #define FACT_ATTR(name)                                                                                                \

@@ -9,10 +9,6 @@
 #include "domain/domxml.h"
 #include "base/xml.h"
 
-/*
- * Locates start tags and attributes in a document that libxml2 has found well-formed and without a document type. Every
- * element then has one start tag, in document order, and '<' begins only tags, comments, CDATA and instructions.
- */
 struct span {
 	size_t at, len; /* in bytes of the document */
 };
@@ -22,21 +18,6 @@ struct attr {
 	struct span whole; /* with the white space before the attribute */
 	struct span value; /* without the quotes */
 };
-
-struct scan {
-	const char *xml;
-	size_t len;
-	size_t at;
-};
-
-/* Finds the next start tag or empty element. 1: found; 0: no more tags; -EINVAL: malformed, or a document type. */
-int scan_tag(struct scan *scan, struct span *tag);
-
-/* True if the tag has this name, apart from its prefix. */
-bool scan_tag_is(const char *xml, struct span tag, const char *name);
-
-/* Finds the attribute of this name, prefix included. False: the tag does not have the attribute. */
-bool scan_attr(const char *xml, struct span tag, const char *name, struct attr *attr);
 
 /* The elements of a vGPU: its hostdev, the <address> in that hostdev, and its <vgpu:device>. */
 enum part { PART_HOSTDEV, PART_ADDRESS, PART_DEVICE, PARTS };
