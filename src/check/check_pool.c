@@ -97,20 +97,6 @@ static bool is_meant_otherwise(const struct check *check, const struct section *
 	return served && (inventory_is_given(check->host, card->address) || (match && !*match->device && !same));
 }
 
-/* Does the card have no vGPU, and no lease of one? */
-static bool is_empty(const struct check *check, const struct inv_pgpu *card)
-{
-	struct capacity_count count = { 0 };
-
-	if (inventory_next_on(check->inv, card, NULL))
-		return false;
-	for (EACH(const struct lease *, lease, check->world->leases.list, check->world->leases.n))
-		if (strcmp(lease->vgpu.pgpu, card->address) == 0)
-			return false;
-	capacity_count(&count, check->world, card, inventory_offer(card, card->pool.section->type));
-	return !count.used;
-}
-
 /*
  * Reports a card that has no vGPU and can provide none. check_starts() does not, because another card has capacity.
  * False: nothing to report.
@@ -119,9 +105,14 @@ static bool look_at_empty(struct check *check, const struct inv_pgpu *card)
 {
 	const struct capacity_query query = { .world = check->world };
 	struct capacity space, own = { 0 };
+	struct capacity_count count = { 0 };
 	bool others = false;
 
-	if (!is_empty(check, card))
+	for (EACH(const struct lease *, lease, check->world->leases.list, check->world->leases.n))
+		if (strcmp(lease->vgpu.pgpu, card->address) == 0)
+			return false;
+	capacity_count(&count, check->world, card, inventory_offer(card, card->pool.section->type));
+	if (inventory_next_on(check->inv, card, NULL) || count.used)
 		return false;
 	for (EACH(const struct section *, s, check->config->sections, check->config->nsections))
 		for (size_t g = 0; g < check->inv->npgpus && pool_serves(card, s->type) == s && !own.has; g++) {

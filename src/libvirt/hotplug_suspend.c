@@ -128,39 +128,22 @@ static int may_suspend(struct hotplug *hp, struct err *err)
 	return 0;
 }
 
-/* *asked_ms: just before the save, so that leases of a later resume are younger. */
-static int unplug_and_save(struct hotplug *hp, const struct domxml *doc, int64_t *asked_ms, struct err *err)
-{
-	for (size_t i = 0; i < domxml_request(doc)->nvgpus; i++)
-		if (hotplug_unplug(hp, doc, &domxml_request(doc)->vgpus[i], err) < 0)
-			return -err->code;
-	*asked_ms = sys_now_ms();
-	return virt_managed_save(hp->virt, hp->domain.uuid, err);
-}
-
-/* Reads the running domain's vGPUs, after their migration facts are written. The caller frees *xml. */
-static int read_running(struct hotplug *hp, struct domxml **doc, char **xml, struct err *err)
-{
-	if (hotplug_write_facts(hp, VIRT_LIVE, err) < 0 || hotplug_read(hp, VIRT_LIVE, xml, doc, err) < 0)
-		return -err->code;
-	if (strstr(*xml, DOMXML_SUSPENDED_NS))
-		return err_set(
-			err, EPERM,
-			"domain %s: vGPUs are missing since an earlier suspend; run 'vgpu-lease resume %s' first",
-			hp->domain.name, text_operand(hp->domain.name, hp->domain.uuid));
-	return 0;
-}
-
 int hotplug_suspend(struct hotplug *hp, size_t *n, struct err *err)
 {
 	autofree char *xml = NULL, *record = NULL;
 	autodomxml struct domxml *doc = NULL;
 	const struct vgpu_request *vgpus;
-	int64_t asked_ms = 0;
+	int64_t asked_ms;
 
 	*n = 0;
-	if (may_suspend(hp, err) < 0 || read_running(hp, &doc, &xml, err) < 0)
+	if (may_suspend(hp, err) < 0 || hotplug_write_facts(hp, VIRT_LIVE, err) < 0 ||
+	    hotplug_read(hp, VIRT_LIVE, &xml, &doc, err) < 0)
 		return -err->code;
+	if (strstr(xml, DOMXML_SUSPENDED_NS))
+		return err_set(
+			err, EPERM,
+			"domain %s: vGPUs are missing since an earlier suspend; run 'vgpu-lease resume %s' first",
+			hp->domain.name, text_operand(hp->domain.name, hp->domain.uuid));
 	vgpus = domxml_request(doc)->vgpus;
 	*n = domxml_request(doc)->nvgpus;
 	if (*n == 0)
@@ -168,7 +151,11 @@ int hotplug_suspend(struct hotplug *hp, size_t *n, struct err *err)
 			       hp->domain.name);
 	if (domxml_suspended(doc, &record, err) < 0 || set_record(hp, record, err) < 0)
 		return -err->code;
-	if (unplug_and_save(hp, doc, &asked_ms, err) < 0)
+	for (size_t i = 0; i < *n; i++)
+		if (hotplug_unplug(hp, doc, &vgpus[i], err) < 0)
+			return undo_suspend(hp, err);
+	asked_ms = sys_now_ms(); /* leases of a later resume are younger */
+	if (virt_managed_save(hp->virt, hp->domain.uuid, err) < 0)
 		return undo_suspend(hp, err);
 	/* The hook has released most of them at the end of the save. */
 	for (size_t i = 0; i < *n; i++)
