@@ -320,13 +320,6 @@ static void take_line(struct reader *r)
 		take_pair(r);
 }
 
-/* True if the line ends the skipped value or section. Comment lines do not end a value. */
-static bool ends_skip(const struct reader *r)
-{
-	return r->line[0] == '[' ||
-	       (r->skip == SKIP_VALUE && !isspace((unsigned char)r->line[0]) && r->line[0] != '#' && r->line[0] != ';');
-}
-
 void config_ini_read(struct draft *draft, const char *name, bool nova, char *text, size_t len)
 {
 	struct config *config = draft->config;
@@ -343,7 +336,9 @@ void config_ini_read(struct draft *draft, const char *name, bool nova, char *tex
 		next = eol + 1 + (*eol == '\r' && eol[1] == '\n');
 		*eol = '\0';
 		r.number++;
-		if (ends_skip(&r))
+		/* A comment line does not end a value. */
+		if (r.line[0] == '[' || (r.skip == SKIP_VALUE && !isspace((unsigned char)r.line[0]) &&
+					 r.line[0] != '#' && r.line[0] != ';'))
 			r.skip = SKIP_NONE;
 		if (r.skip)
 			continue;

@@ -105,19 +105,6 @@ static int set_option(struct draft *draft, struct section *section, const struct
 	return t.key->list && !entry->value[strspn(entry->value, " \t\n")] ? 0 : config_key_set(&t, entry->value);
 }
 
-/* Reads Nova's enabled types, unless our files have a list of their own. */
-static void read_types(struct draft *draft)
-{
-	const struct location *ours = &draft->enabled.at;
-	const struct nova_entry *entry = find_entry(draft, NULL, NOVA_TYPES);
-
-	if (entry && ours->line)
-		config_warn(&entry->at, draft->config, EINVAL, "not used; replaced by %s (%s:%d)", ours->key,
-			    ours->file, ours->line);
-	else if (entry && set_option(draft, NULL, entry) < 0)
-		draft->unsure = true;
-}
-
 /* Reads the options of an enabled type, unless our files have its section. */
 static void read_section(struct draft *draft, const char *type)
 {
@@ -174,24 +161,26 @@ static void warn_of(const struct draft *draft, const struct nova_entry *entry)
 			    found->at.key, found->at.file, found->at.line);
 }
 
-/* Nova takes a type that is listed twice, unless it has addresses, which would then be given twice. */
-static void judge_twice(struct draft *draft)
+void config_nova_apply(struct draft *draft)
 {
+	const struct location *ours = &draft->enabled.at;
+	const struct nova_entry *types = find_entry(draft, NULL, NOVA_TYPES);
 	const struct item *twice = &draft->twice;
-	const struct section *s = twice->text ? config_draft_find(draft, twice->text) : NULL;
+	const struct section *s;
 
+	if (types && ours->line)
+		config_warn(&types->at, draft->config, EINVAL, "not used; replaced by %s (%s:%d)", ours->key,
+			    ours->file, ours->line);
+	else if (types && set_option(draft, NULL, types) < 0)
+		draft->unsure = true;
+	for (size_t i = 0; !draft->unsure && i < draft->enabled.n; i++)
+		read_section(draft, draft->enabled.types[i].text);
+	/* Nova takes a type that is listed twice, unless it has addresses, which would then be given twice. */
+	s = twice->text ? config_draft_find(draft, twice->text) : NULL;
 	if (s && s->naddresses)
 		config_mistake(draft, &twice->at, "%s is listed twice", twice->text);
 	else if (twice->text)
 		config_warn(&twice->at, draft->config, EINVAL, "%s is listed twice", twice->text);
-}
-
-void config_nova_apply(struct draft *draft)
-{
-	read_types(draft);
-	for (size_t i = 0; !draft->unsure && i < draft->enabled.n; i++)
-		read_section(draft, draft->enabled.types[i].text);
-	judge_twice(draft);
 	for (size_t i = 0; !draft->unsure && i < draft->nentries; i++)
 		warn_of(draft, &draft->entries[i]);
 }

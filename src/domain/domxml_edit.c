@@ -198,22 +198,13 @@ static int ids_after(const struct domxml *doc, const struct domxml_change *chang
 	return 0;
 }
 
-/* Refuses a malformed result, because in a hostile document an inserted attribute can repeat an existing name. */
-static int check_result(const struct domxml *doc, const char *xml, size_t len, struct err *err)
-{
-	autodomxml struct domxml *result = NULL;
-
-	if (domxml_parse(&result, xml, len, DOMXML_ALL_PCI | DOMXML_FILE, err) == 0)
-		return 0;
-	return err_in(err, "%s: the hostdev cannot be changed to the other type", doc->request.name);
-}
-
 int domxml_rewrite(const struct domxml *doc, const struct domxml_change *changes, size_t nchanges, char **out,
 		   size_t *outlen, struct err *err)
 {
 	autofree struct edit *list = mem_new((size_t)REQUEST_MAX * EDITS_PER_VGPU, sizeof(*list));
 	struct edits edits = { list, 0 };
 	char ids[REQUEST_MAX][ID_SIZE] = { "" };
+	autodomxml struct domxml *parsed = NULL;
 	autofree char *result = NULL;
 	bool changes_framework = false;
 
@@ -226,8 +217,9 @@ int domxml_rewrite(const struct domxml *doc, const struct domxml_change *changes
 	}
 	qsort(edits.list, edits.n, sizeof(*edits.list), by_place);
 	write_edited(doc, &edits, &result, outlen);
-	if (changes_framework && check_result(doc, result, *outlen, err) < 0)
-		return -err->code;
+	/* In a hostile document, an inserted attribute can repeat an existing name. */
+	if (changes_framework && domxml_parse(&parsed, result, *outlen, DOMXML_ALL_PCI | DOMXML_FILE, err) < 0)
+		return err_in(err, "%s: the hostdev cannot be changed to the other type", doc->request.name);
 	*out = steal_ptr(&result);
 	return 0;
 }

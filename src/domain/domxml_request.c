@@ -29,12 +29,6 @@ static const struct xml_elem *mdev_source(const struct xml_elem *hostdev)
 	return address;
 }
 
-/* For a PCI device, libvirt looks only into the first <source>. */
-static const struct xml_elem *pci_source(const struct xml_elem *hostdev)
-{
-	return xml_child(xml_child(hostdev, "", "source"), "", "address");
-}
-
 /* Reads a number as libvirt does, with strtoul() and base 0: 0x41, 65 or 0101. A missing number is 0. */
 static bool pci_number(const struct xml_elem *address, const char *attr, unsigned long max, unsigned long *out)
 {
@@ -74,8 +68,8 @@ static int read_hostdev(const struct xml_elem *hostdev, const struct meta *meta,
 		/* With <driver model='nvidia'>, a managed VF keeps that driver (libvirt 10.0). */
 		req->managed = attr_is(hostdev, "managed", "yes") &&
 			       !attr_is(xml_child(hostdev, "", "driver"), "model", "nvidia");
-		*address = pci_source(hostdev);
-		/* An unreadable address is skipped here, because libvirt refuses it. */
+		/* Here libvirt uses only the first <source>. It refuses an unreadable address, so skip it. */
+		*address = xml_child(xml_child(hostdev, "", "source"), "", "address");
 		return *address && pci_address(req->id, *address) && (all_pci || meta_find(meta, req->id));
 	}
 	if (!attr_is(hostdev, "type", "mdev") || !attr_is(hostdev, "model", "vfio-pci"))
