@@ -197,9 +197,14 @@ static bool has_unsuited(const struct check *check, const struct inv_pgpu *missi
 static void look_at_unserved(struct check *check, const struct missing_card *missing, enum check_status status)
 {
 	const bool idle = missing->how == MISSING_IDLE;
+	const struct missing_card *list = check->world->missing_cards;
 	autofree char *after = mem_format(" (%s %s)", idle ? "no pGPU provides" : "it had vGPUs of type",
 					  missing->section->type);
 
+	/* Several types can list one idle pGPU as missing. */
+	for (EACH(const struct missing_card *, other, list, idle ? (size_t)(missing - list) : 0))
+		if (other->how == MISSING_IDLE && strcmp(other->card.address, missing->card.address) == 0)
+			return;
 	if (idle && has_unsuited(check, &missing->card))
 		status = CHECK_WARN;
 	else
@@ -256,25 +261,14 @@ static bool is_missing(const struct world *world, const char *address)
 	return false;
 }
 
-static const struct missing_card *idle(const struct world *world, const char *address)
+/* Is the card reported as missing, because it is idle, or sections of the other kind name it or its VFs? */
+static bool is_reported(const struct world *world, const struct inv_pgpu *card)
 {
-	for (EACH(const struct missing_card *, missing, world->missing_cards, world->nmissing_cards))
-		if (missing->how == MISSING_IDLE && strcmp(missing->card.address, address) == 0)
-			return missing;
-	return NULL;
-}
+	bool missing = is_missing(world, card->address);
 
-/* Is the card reported as missing, because sections of the other kind name it or its VFs? */
-static bool is_named_wrongly(const struct world *world, const struct inv_pgpu *card)
-{
-	for (EACH(const struct missing_card *, missing, world->missing_cards, world->nmissing_cards)) {
-		const struct inv_parent *vf = inventory_parent(&world->inv, missing->card.address);
-
-		if (!card->pool.in_pool &&
-		    ((vf && vf->card == card) || strcmp(missing->card.address, card->address) == 0))
-			return true;
-	}
-	return false;
+	for (int p = 0; p < card->nparents; p++)
+		missing |= is_missing(world, card->parents[p]->name);
+	return missing && !card->pool.in_pool;
 }
 
 void check_cards(struct check *check)
@@ -289,11 +283,9 @@ void check_cards(struct check *check)
 	for (size_t i = 0; i < inv->npgpus; i++)
 		check->npool += inv->pgpus[i]->pool.in_pool;
 	for (EACH(const struct missing_card *, missing, world->missing_cards, world->nmissing_cards))
-		/* Several types can list one idle pGPU as missing. Report the pGPU once. */
-		if (missing->how != MISSING_IDLE || idle(world, missing->card.address) == missing)
-			look_at_missing(check, missing);
+		look_at_missing(check, missing);
 	for (size_t i = 0; i < inv->npgpus; i++) {
-		if (idle(world, inv->pgpus[i]->address) || is_named_wrongly(world, inv->pgpus[i]))
+		if (is_reported(world, inv->pgpus[i]))
 			continue;
 		look_at_card(check, inv->pgpus[i]);
 		look_at_vfs(check, inv->pgpus[i]);

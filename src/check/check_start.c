@@ -19,8 +19,7 @@ struct start {
 	struct vgpu_request vgpu;
 	struct request request;
 	bool can_lease;
-	int planned; /* the result of check_plan() */
-	struct err err;
+	struct err err; /* why no plan can be made; .code 0: there is a plan */
 };
 
 /* Copies the configuration and lifts its quotas. If all quotas are 0, quota_none stays 0, so that plans are refused. */
@@ -111,10 +110,10 @@ static void report_start(struct check *check, const struct start *s)
 	const char *type = s->section->type, *on = plan->nsteps ? plan->steps[0].vgpu.parent : "";
 
 	check_at_location(check, s->section->at);
-	if (s->planned < 0 && err_denied(s->err.code))
+	if (err_denied(s->err.code))
 		check_warn(check, "run as root", "cannot tell whether a start with %s would succeed: %s", type,
 			   s->err.text);
-	else if (s->planned < 0)
+	else if (s->err.code)
 		check_fail(check, "fix the cause (troubleshooting: the-host)", "a start with %s would be refused: %s",
 			   type, s->err.text);
 	else if (plan->kind == PLAN_STEPS)
@@ -135,7 +134,8 @@ static void plan_start(struct check *check, struct start *s, enum plan_mode mode
 {
 	s->vgpu.any = mode == PLAN_ASSIGN;
 	uuid_random(s->vgpu.id);
-	s->planned = check_plan(check, &s->config, &s->request, mode, &s->err);
+	s->err.code = 0;
+	(void)!check_plan(check, &s->config, &s->request, mode, &s->err);
 }
 
 static void look_at_start(struct check *check, struct start *start, const struct section *section, bool vf)
@@ -149,10 +149,10 @@ static void look_at_start(struct check *check, struct start *start, const struct
 	/* Nova prefers an unused vGPU to a new one. */
 	if (start->config.policy.nova)
 		plan_start(check, start, PLAN_ASSIGN);
-	if (!start->config.policy.nova || start->planned < 0 || !plan->nsteps || plan->steps[0].kind != STEP_ADOPT)
+	if (!start->config.policy.nova || start->err.code || !plan->nsteps || plan->steps[0].kind != STEP_ADOPT)
 		plan_start(check, start, vf ? PLAN_ASSIGN : PLAN_PREPARE);
 	/* If the state cannot be written, no start gets a new vGPU. check_state() reports that. */
-	if (start->planned < 0 || !plan->nsteps || plan->steps[0].kind != STEP_CREATE ||
+	if (start->err.code || !plan->nsteps || plan->steps[0].kind != STEP_CREATE ||
 	    plan->steps[0].vgpu.framework == FW_VF || start->can_lease)
 		report_start(check, start);
 }

@@ -7,7 +7,6 @@
 #pragma once
 
 #include "check/check.h"
-#include "act/lifecycle.h"
 
 /* Set the place of the next finding: a text, FILE:LINE, or a path of the host. Return `check`. */
 struct check *check_at(struct check *check, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

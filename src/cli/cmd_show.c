@@ -12,7 +12,6 @@
 #include "look/inventory.h"
 #include "look/libvirt_daemon.h"
 #include "look/vfio_users.h"
-#include "libvirt/compare.h"
 #include "act/gc.h"
 
 enum { SHOW_MAX = 3 * REQUEST_MAX, LOOK_MS = 10000 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Where libvirt, the lease and the kernel differ about a vGPU. */
-#include "libvirt/compare.h"
+#include "libvirt/hotplug.h"
 
 #include "lib/names.h"
 #include "lib/messages.h"
