@@ -37,37 +37,31 @@ static void start_begin(struct start *s, struct check *check)
 	uuid_random(s->request.uuid);
 }
 
-/* The vGPUs on a pGPU: `own` vGPUs have a type that is configured for the pGPU, `foreign` vGPUs another type. */
-struct carried {
-	bool own, foreign;
-	bool leased; /* one of them is leased, and its guest releases it when it ends */
-};
-
-/* MIG-backed and other vGPUs share no capacity, so each kind is `foreign` to the other. */
-static void add_carried(struct carried *carried, const struct inventory *inv, const struct inv_pgpu *card,
-			const char *type, const char *asked, bool given, bool leased)
+/* MIG-backed and other vGPUs share no capacity. */
+static bool share_capacity(const struct inventory *inv, const struct inv_pgpu *card, const char *type,
+			   const char *other)
 {
-	const struct inv_type *a = inventory_type_on(inv, card, asked), *b = inventory_type_on(inv, card, type);
-	bool own = given && (!a || !b || !a->slices == !b->slices);
+	const struct inv_type *a = inventory_type_on(inv, card, type), *b = inventory_type_on(inv, card, other);
 
-	carried->own |= own;
-	carried->foreign |= !own;
-	carried->leased |= leased;
+	return !a || !b || !a->slices == !b->slices;
 }
 
-static struct carried carried_by(const struct check *check, const struct section *section, const struct inv_pgpu *card)
+/* Do vGPUs of types that are configured for the pGPU occupy it? Sets `any` if it has vGPUs, `leased` if leased ones. */
+static bool is_busy(const struct check *check, const struct inv_pgpu *card, const char *asked, bool *any, bool *leased)
 {
 	const struct inventory *inv = check->inv;
-	struct carried carried = { 0 };
+	bool busy = false;
 
-	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, card, d));)
-		add_carried(&carried, inv, card, d->vgpu.type, section->type, pool_gives(d->parent, d->vgpu.type),
-			    lease_find(&check->world->leases, d->vgpu.id));
-	for (EACH(const struct lease *, lease, check->world->leases.list, check->world->leases.n))
-		if (strcmp(lease->vgpu.pgpu, card->address) == 0 && !inventory_device(inv, lease->vgpu.id))
-			add_carried(&carried, inv, card, lease->vgpu.type, section->type,
-				    pool_serves(card, lease->vgpu.type), true);
-	return carried;
+	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, card, d)); *any = true)
+		busy |= pool_gives(d->parent, d->vgpu.type) && share_capacity(inv, card, d->vgpu.type, asked);
+	for (EACH(const struct lease *, lease, check->world->leases.list, check->world->leases.n)) {
+		if (strcmp(lease->vgpu.pgpu, card->address) != 0)
+			continue;
+		*any = *leased = true;
+		busy |= !inventory_device(inv, lease->vgpu.id) && pool_serves(card, lease->vgpu.type) &&
+			share_capacity(inv, card, lease->vgpu.type, asked);
+	}
+	return busy;
 }
 
 /* Only warns if vGPUs of configured types occupy a pGPU of the type, as on a busy host. Fails in all other cases. */
@@ -80,15 +74,13 @@ static void report_refusal(struct check *check, const struct start *s)
 
 	for (size_t g = 0; plan->refused == REFUSED_CAPACITY && g < check->inv->npgpus; g++) {
 		const struct inv_pgpu *card = check->inv->pgpus[g];
-		struct carried carried;
+		bool any = false;
 
 		if (!card->pool.in_pool || !pool_serves(card, s->section->type))
 			continue;
-		carried = carried_by(check, s->section, card);
-		leased |= carried.leased;
-		if (carried.own)
+		if (is_busy(check, card, s->section->type, &any, &leased))
 			status = CHECK_WARN;
-		else if (carried.foreign)
+		else if (any)
 			fix = check_fix(check, "'vgpu-lease retype --dry-run %s %s' says which vGPUs can be removed",
 					card->address, s->section->type);
 	}

@@ -39,10 +39,11 @@ void config_default(struct config *config)
 	};
 }
 
-/* Sets a text of the form "file:line: [section] key: ...". */
-__attribute__((format(printf, 3, 0))) static void vnote(struct err *note, const struct location *at, const char *fmt,
-							va_list ap)
+/* Adds a note of the form "file:line: [section] key: ...". */
+__attribute__((format(printf, 3, 0))) static struct err *add_note(struct config_notes *notes, const struct location *at,
+								  const char *fmt, va_list ap)
 {
+	struct err *note = mem_add(&notes->list, &notes->n, sizeof(*note));
 	char line[16] = "";
 
 	if (at->line)
@@ -54,6 +55,7 @@ __attribute__((format(printf, 3, 0))) static void vnote(struct err *note, const 
 	if (at->key)
 		text_add(note->text, sizeof(note->text), "%.80s: ", at->key);
 	vsnprintf(note->text + strlen(note->text), sizeof(note->text) - strlen(note->text), fmt, ap);
+	return note;
 }
 
 int config_mistake(struct draft *draft, const struct location *at, const char *fmt, ...)
@@ -64,9 +66,8 @@ int config_mistake(struct draft *draft, const struct location *at, const char *f
 
 	if (notes->n == CONFIG_MISTAKES_MAX)
 		notes->n--;
-	note = mem_add(&notes->list, &notes->n, sizeof(*note));
 	va_start(ap, fmt);
-	vnote(note, at, fmt, ap);
+	note = add_note(notes, at, fmt, ap);
 	va_end(ap);
 	if (at->nova)
 		text_add(note->text, sizeof(note->text), "; or write [%s] in vgpu-lease.conf, which takes precedence",
@@ -85,13 +86,11 @@ int config_mistake_word(const struct draft *draft, const char *word)
 
 void config_warn(const struct location *at, struct config *config, int code, const char *fmt, ...)
 {
-	struct err *note = mem_add(&config->warnings.list, &config->warnings.n, sizeof(*note));
 	va_list ap;
 
 	va_start(ap, fmt);
-	vnote(note, at, fmt, ap);
+	err_recode(add_note(&config->warnings, at, fmt, ap), code);
 	va_end(ap);
-	err_recode(note, code);
 }
 
 void config_notes_free(struct config_notes *notes)
