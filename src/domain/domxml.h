@@ -102,8 +102,8 @@ struct domxml_change {
  * Writes the document with the address of each changed vGPU replaced in its hostdev and <vgpu:device>. All other bytes
  * stay unchanged. A PCI address is written in libvirt's form (0x...). `changes_framework` also changes the hostdev's
  * type, sets managed='no', and adds or removes an mdev's model. The attributes display and ramfb stay, as the guest
- * sees them. The caller frees *out. -EINVAL: a number of the PCI address is missing; an id is invalid, of the wrong
- * kind or in use; a vGPU has two changes; or the changed hostdev would not be valid XML.
+ * sees them. A vGPU has one change at most. The caller frees *out. -EINVAL: a number of the PCI address is missing; an
+ * id is invalid, of the wrong kind or in use; or the changed hostdev would not be valid XML.
  */
 int domxml_rewrite(const struct domxml *doc, const struct domxml_change *changes, size_t nchanges, char **out,
 		   size_t *outlen, struct err *err);

@@ -166,19 +166,13 @@ static int ids_after(const struct domxml *doc, const struct domxml_change *chang
 		     char (*ids)[ID_SIZE], struct err *err)
 {
 	const struct request *request = &doc->request;
-	bool changed[REQUEST_MAX] = { false };
 
 	for (EACH(const struct domxml_change *, change, changes, nchanges)) {
-		const struct vgpu_request *req = change->req < request->nvgpus ? &request->vgpus[change->req] : NULL;
-		bool mdev;
+		const struct vgpu_request *req = &request->vgpus[change->req];
+		bool mdev = (req->kind == REQUEST_MDEV) != change->changes_framework;
 
-		if (!req || changed[change->req])
-			return err_set(err, EINVAL,
-				       "domain XML: change of a vGPU that is not in it, or two changes of one vGPU");
-		changed[change->req] = true;
 		if (!change->id[0] && !change->changes_framework)
 			continue;
-		mdev = (req->kind == REQUEST_MDEV) != change->changes_framework;
 		if (mdev ? !uuid_parse(ids[change->req], change->id) : !pci_parse(ids[change->req], change->id))
 			return err_set(err, EINVAL, "%s: cannot be replaced by '%s': not a %s", req->id, change->id,
 				       mdev ? "UUID" : "PCI address");

@@ -213,8 +213,6 @@ static void impossible(void)
 	} bad[] = {
 		{ "two vGPUs never get one id", "M_EDIT_TWO_SAME", 1, { TO(0, B) } },
 		{ "nor by two changes", "M_EDIT_TWO_SAME", 2, { TO(0, NEW_A), TO(1, NEW_A) } },
-		{ "a vGPU is changed once", "M_EDIT_TWICE", 2, { TO(0, NEW_A), TO(0, NEW_B) } },
-		{ "one that is not there is not changed", "M_EDIT_TWICE", 1, { TO(3, NEW_A) } },
 		{ "an mdev does not get an address", "M_META_NOT_A_UUID", 1, { TO(0, "0000:41:00.0") } },
 		{ "a PCI device does not get a UUID", "M_META_NOT_PCI", 1, { TO(2, NEW_A) } },
 		{ "unless it stays what it is", "M_META_NOT_PCI", 1, { TO(0, NEW_A, .changes_framework = true) } },
