@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A store of leases for all functions of a test, and leases in it. */
+/*
+ * A store of leases for all functions of a test, and leases in it. On one small host for all of them:
+ *
+ *     HOST_TESTS("run/\nvar/lib/\n", types, voids, requests)
+ */
 #pragma once
 
 #include "base/text.h"
+#include "lib/names.h"
 #include "lib/tree.h"
 #include "state/store.h"
 
+static struct tree tree __attribute__((unused));
 static struct store store;
 static struct err err;
 
@@ -46,3 +52,16 @@ static inline const struct lease *lease_now(const char *id)
 
 	return lease_get(&store, id, &lease, &err) == 1 ? &lease : NULL;
 }
+
+/* The main() of a test that only calls these functions on such a host. */
+#define HOST_TESTS(text, ...)                                                                                          \
+	int main(void)                                                                                                 \
+	{                                                                                                              \
+		tree_begin(&tree, text);                                                                               \
+		must(store_open(&store, &tree.host, true, &err));                                                      \
+		for (EACH_TEST(__VA_ARGS__))                                                                           \
+			(*test)();                                                                                     \
+		store_close(&store);                                                                                   \
+		tree_end(&tree);                                                                                       \
+		return tap_done();                                                                                     \
+	}

@@ -14,7 +14,6 @@
 
 #include "lib/config_text.h"
 #include "lib/leases.h"
-#include "lib/names.h"
 #include "lib/vgpu.h"
 
 static struct live {

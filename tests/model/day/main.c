@@ -6,10 +6,11 @@
  *
  *     day [DAYS [ARRIVALS [SEED]]]     10 days of 2000 arrivals each, seed 1
  *
- * Prints how much each served, as a table, and as TAP whether what must hold did. The same numbers give the same days
- * on every machine.
+ * Prints how much each served, as the table of doc/placement.md, and as TAP whether what must hold did. The same
+ * numbers give the same days on every machine.
  */
 #include "model/day/host.h"
+#include "lib/source.h"
 #include "lib/tree.h"
 
 enum { HOSTS = 3, ORDERS = 2, DAY = 86400, LOAD = 95 /* per cent of all framebuffer, were nothing refused */ };
@@ -284,29 +285,44 @@ static double per_cent(long part, long all)
 	return all ? 100.0 * (double)part / (double)all : 0;
 }
 
+static FILE *table;
+
 static void print_row(const char *name, const struct tally *c, const struct tally *asked)
 {
-	printf("# %-10s %8.1f%% %8.1f%%", name, per_cent(c->served, asked->served),
-	       per_cent(c->gib_seconds, asked->gib_seconds));
+	fprintf(table, "%-10s %8.1f%% %8.1f%%", name, per_cent(c->served, asked->served),
+		per_cent(c->gib_seconds, asked->gib_seconds));
 	for (int i = 0; i < SIZES; i++)
-		printf(" %6.1f%%", per_cent(c->by_size[i], asked->by_size[i]));
-	printf("\n");
+		fprintf(table, " %6.1f%%", per_cent(c->by_size[i], asked->by_size[i]));
+	fprintf(table, "\n");
 }
 
 static void print_head(const struct tally *asked)
 {
-	printf("# %-10s %9s %9s", "", "domains", "GiB hours");
+	fprintf(table, "%-10s %9s %9s", "", "domains", "GiB hours");
 	for (int i = 0; i < SIZES; i++)
-		printf("  %2d GiB", day_sizes[i]);
-	printf("\n# %-10s %9ld %9ld", "asked for", asked->served, asked->gib_seconds / 3600);
+		fprintf(table, "  %2d GiB", day_sizes[i]);
+	fprintf(table, "\n%-10s %9ld %9ld", "asked for", asked->served, asked->gib_seconds / 3600);
 	for (int i = 0; i < SIZES; i++)
-		printf(" %7ld", asked->by_size[i]);
-	printf("\n");
+		fprintf(table, " %7ld", asked->by_size[i]);
+	fprintf(table, "\n");
 }
 
 static const struct tally *worse(const struct tally counts[ORDERS])
 {
 	return counts[1].gib_seconds < counts[0].gib_seconds ? &counts[1] : &counts[0];
+}
+
+/* `documented`: doc/placement.md has each line. */
+static void print_table(char *text, bool documented)
+{
+	autofree char *page = source_text("doc/placement.md");
+
+	for (char *line, row[256]; (line = strsep(&text, "\n")) && *line;) {
+		printf("# %s\n", line);
+		snprintf(row, sizeof(row), "\n    %s\n", line);
+		if (documented)
+			ok(strstr(page, row), "doc/placement.md has: %s", line);
+	}
 }
 
 int main(int argc, char **argv)
@@ -316,6 +332,8 @@ int main(int argc, char **argv)
 	struct guest *guests = calloc((size_t)n, sizeof(*guests));
 	struct tally counts[STRATEGIES][ORDERS] = { 0 }, bounds[BOUNDS] = { 0 }, asked = { 0 };
 	const char *broken[STRATEGIES] = { NULL };
+	autofree char *text = NULL;
+	size_t size;
 
 	if (!guests)
 		abort();
@@ -331,12 +349,15 @@ int main(int argc, char **argv)
 		for (int b = 0; b < BOUNDS; b++)
 			live_at_best(guests, n, (enum bound)b, &bounds[b]);
 	}
-	printf("# %d days, %d arrivals each\n", days, n);
+	table = open_memstream(&text, &size);
+	fprintf(table, "%d days, %d arrivals each\n", days, n);
 	print_head(&asked);
 	for (int s = 0; s < STRATEGIES; s++)
 		print_row(names[s], worse(counts[s]), &asked);
 	for (int b = 0; b < BOUNDS; b++)
 		print_row(bound_names[b], &bounds[b], &asked);
+	fclose(table);
+	print_table(text, argc == 1 && !quick);
 	for (int s = PACK; s <= SPREAD; s++)
 		ok(memcmp(&counts[s][0], &counts[s][1], sizeof(counts[s][0])) == 0,
 		   "%s serves the same whatever the order of the slots", names[s]);

@@ -2,7 +2,7 @@
 /* The lease of a device that a domain runs with already: what can have one, and who removes it. */
 #include "act/internal.h"
 
-#include "lib/small_host.h"
+#include "lib/leases.h"
 #include "unit/decide/world.h"
 
 /* A card of mdevs, of which B has no type yet, and one of plain VFs. */

@@ -2,7 +2,7 @@
 /* Which facts the fate of an orphan depends on, as the host has them; the rules are in decide/fate. */
 #include "act/fate_facts.h"
 
-#include "lib/small_host.h"
+#include "lib/leases.h"
 #include "lib/vgpu.h"
 #include "look/looked.h"
 #include "unit/decide/world.h"

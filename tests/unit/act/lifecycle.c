@@ -7,7 +7,7 @@
 
 #include "lib/asked.h"
 #include "lib/cards.h"
-#include "lib/small_host.h"
+#include "lib/leases.h"
 #include "lib/stand_in.h"
 #include "lib/xml.h"
 

@@ -3,8 +3,8 @@
 #include "act/internal.h"
 
 #include "lib/cards.h"
+#include "lib/leases.h"
 #include "lib/messages.h"
-#include "lib/small_host.h"
 #include "lib/vgpu.h"
 
 #define HERE A

@@ -2,7 +2,7 @@
 /* What a pass asks libvirt, on a host of libvirt's test driver: when it connects, and which orphans are named. */
 #include "handler/handler.h"
 
-#include "lib/small_host.h"
+#include "lib/leases.h"
 
 #define NAMED "6695eb01-f6a4-8304-79aa-97f2502e193f" /* in the XML of the driver's own domain */
 

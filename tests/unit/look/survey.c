@@ -4,7 +4,7 @@
 #include "act/fate_facts.h"
 
 #include "lib/cards.h"
-#include "lib/small_host.h"
+#include "lib/leases.h"
 
 #define CARD "0000:84:00.0"
 #define T4_TYPE(id, name) OFFERS(CARD, id, name, "8") FRAMEBUFFER(CARD, id, "1024", "16")

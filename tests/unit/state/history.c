@@ -5,7 +5,7 @@
 
 #include "sys/timed_child.h"
 #include "look/typelist.h"
-#include "lib/small_host.h"
+#include "lib/leases.h"
 #include "lib/stand_in.h"
 
 #define CARD "0000:41:00.0"

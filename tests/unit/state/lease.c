@@ -11,7 +11,7 @@
  *   lease-2                  of a version that has changed the meaning: for tests/system/leased/life.sh
  */
 #include "lib/source.h"
-#include "lib/small_host.h"
+#include "lib/leases.h"
 #include "state/history.h"
 
 static struct lease sample(void)

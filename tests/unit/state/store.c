@@ -4,7 +4,7 @@
 #include <sys/file.h>
 #include <sys/wait.h>
 
-#include "lib/small_host.h"
+#include "lib/leases.h"
 
 static void opening(void)
 {
