@@ -2,7 +2,7 @@
 /*
  * A day in the life of three hosts: domains with vGPUs of mixed sizes come and go, and the same day is lived with each
  * way of choosing a card: once with the small cards in the lower slots and first in the configuration, once with the
- * large ones. A policy counts with the order that serves less. Beside them stand two bounds.
+ * large ones. A policy counts with the order that serves less.
  *
  *     day [DAYS [ARRIVALS [SEED]]]     10 days of 2000 arrivals each, seed 1
  *
@@ -14,6 +14,7 @@
 #include "lib/tree.h"
 
 enum { HOSTS = 3, ORDERS = 2, DAY = 86400, LOAD = 95 /* per cent of all framebuffer, were nothing refused */ };
+enum { ALL_GIB = 160 + 192 + 176 }; /* of the hosts */
 
 /* All with mdevs: there a placement is free to choose the card. */
 static const char *const models[ORDERS][HOSTS] = {
@@ -32,7 +33,7 @@ static const char *const names[STRATEGIES] = { "pack", "spread", "first fit" };
 struct guest {
 	int comes, goes, size;
 	int order[HOSTS];
-	int host; /* where it is; of a bound, its card; -1 nowhere */
+	int host; /* where it is; -1 nowhere */
 };
 
 struct tally {
@@ -68,62 +69,14 @@ static void count_guest(struct tally *count, const struct guest *g)
 	count->by_size[g->size]++;
 }
 
-/*
- * What could be served at most: all cards of all hosts as one pool, in which each card has one framebuffer size at a
- * time. Nothing of the program's own is used.
- *
- * NO_MOVES: the fullest card of the size, else the smallest empty one, on whatever host, and no vGPU ever moves.
- * REPACKING: first come, first served; everything moves whenever that makes capacity.
- */
-enum bound { NO_MOVES, REPACKING, BOUNDS };
-static const char *const bound_names[BOUNDS] = { "no moves", "repacking" };
-
-struct bounds_pool {
-	enum bound bound;
-	struct bounds_card {
-		int gib, most; /* its framebuffer; so many vGPUs of any size */
-		int size, used;
-	} cards[32];
-	int ncards;
-	int sizes[48 + 1]; /* how many of each size, in GiB, are served */
-};
-
-/* Adds the cards of a host. */
-static void bounds_add(struct bounds_pool *pool, const char *model)
-{
-	struct sim_spec spec;
-	struct err err = { 0 };
-
-	if (sim_model_parse(&spec, model, &err) < 0)
-		tree_fail(err.text);
-	for (int i = 0; i < spec.nitems; i++) {
-		const struct sim_item *item = &spec.items[i];
-
-		for (int c = 0; c < item->cards; c++) {
-			struct bounds_card *card = &pool->cards[pool->ncards++];
-
-			card->gib = item->model->framebuffer_gib;
-			card->most = item->model->instances_max;
-			if (item->vfs > 0 && item->vfs < card->most)
-				card->most = item->vfs;
-		}
-	}
-}
-
 /* Gaps and lives are even between nothing and twice their mean; the mean life follows from the load. */
 static void make_day(struct guest *guests, int n)
 {
-	struct bounds_pool pool = { 0 };
 	int gap = DAY / n, at = 0, mean = 0, life;
-	long all = 0;
 
 	for (int i = 0; i < SIZES; i++)
 		mean += shares[i] * day_sizes[i];
-	for (int i = 0; i < HOSTS; i++)
-		bounds_add(&pool, models[0][i]);
-	for (int i = 0; i < pool.ncards; i++)
-		all += pool.cards[i].gib;
-	life = (int)(all * LOAD * gap / mean);
+	life = (int)((long)ALL_GIB * LOAD * gap / mean);
 	for (int i = 0; i < n; i++) {
 		struct guest *g = &guests[i];
 		int first = pick(HOSTS), step = 1 + pick(HOSTS - 1);
@@ -137,122 +90,22 @@ static void make_day(struct guest *guests, int n)
 	}
 }
 
-static int fitting(const struct bounds_card *card, int size)
-{
-	return card->gib / size < card->most ? card->gib / size : card->most;
-}
-
-static int arrive_at_card(struct bounds_pool *pool, int size)
-{
-	struct bounds_card *best = NULL;
-
-	for (struct bounds_card *c = pool->cards; c < pool->cards + pool->ncards; c++) {
-		if ((c->used && c->size != size) || c->used >= fitting(c, size))
-			continue;
-		if (!best || c->used * best->gib > best->used * c->gib ||
-		    (c->used * best->gib == best->used * c->gib && c->gib < best->gib))
-			best = c;
-	}
-	if (!best)
-		return -1;
-	best->size = size;
-	best->used++;
-	return (int)(best - pool->cards);
-}
-
-/*
- * Do all fit, however they are placed? The cards are of two kinds: for each number of large ones that the sizes so far
- * have, the least number of small ones that they need.
- */
-static bool all_fit(const struct bounds_pool *pool)
-{
-	const struct bounds_card *small = &pool->cards[0], *large = small;
-	int nsmall = 0, nlarge = 0, least[32 + 1] = { 0 };
-
-	for (const struct bounds_card *c = pool->cards; c < pool->cards + pool->ncards; c++) {
-		small = c->gib < small->gib ? c : small;
-		large = c->gib > large->gib ? c : large;
-	}
-	for (const struct bounds_card *c = pool->cards; c < pool->cards + pool->ncards; c++) {
-		nsmall += c->gib == small->gib && c->most == small->most;
-		nlarge += c->gib == large->gib && c->most == large->most;
-	}
-	if (nsmall + nlarge != pool->ncards)
-		abort();
-	for (int s = 0; s < SIZES; s++) {
-		int size = day_sizes[s], n = pool->sizes[size], next[32 + 1] = { 0 };
-
-		for (int all = 0; all <= nlarge; all++) {
-			next[all] = INT_MAX;
-			for (int ours = 0; ours <= all; ours++) {
-				int left = n - ours * fitting(large, size), per_card = fitting(small, size), need = 0;
-
-				if (left > 0 && !per_card)
-					continue;
-				if (left > 0)
-					need = (left + per_card - 1) / per_card;
-				if (least[all - ours] != INT_MAX && least[all - ours] + need < next[all])
-					next[all] = least[all - ours] + need;
-			}
-		}
-		memcpy(least, next, sizeof(least));
-	}
-	return least[nlarge] <= nsmall;
-}
-
-/* A domain arrives with one vGPU of that size: its card, or -1 where it is refused. */
-static int bounds_arrive(struct bounds_pool *pool, int size)
-{
-	if (pool->bound == NO_MOVES)
-		return arrive_at_card(pool, size);
-	pool->sizes[size]++;
-	if (all_fit(pool))
-		return 0;
-	pool->sizes[size]--;
-	return -1;
-}
-
-static void bounds_leave(struct bounds_pool *pool, int card, int size)
-{
-	if (pool->bound == NO_MOVES)
-		pool->cards[card].used--;
-	else
-		pool->sizes[size]--;
-}
-
-/* The hosts, or the pool of a bound, until this time. */
-static void leave_until(struct guest *guests, int n, int now, struct bounds_pool *pool)
+static void leave_until(struct guest *guests, int n, int now)
 {
 	for (int i = 0; i < n; i++) {
 		if (guests[i].host < 0 || guests[i].goes > now)
 			continue;
-		if (pool)
-			bounds_leave(pool, guests[i].host, day_sizes[guests[i].size]);
-		else
-			host_day_leave(&hosts[guests[i].host], i);
+		host_day_leave(&hosts[guests[i].host], i);
 		guests[i].host = -1;
 	}
 }
 
-static int arrive(const struct guest *g, int i, struct bounds_pool *pool)
+static int arrive(const struct guest *g, int i)
 {
-	if (pool)
-		return bounds_arrive(pool, day_sizes[g->size]);
 	for (int h = 0; h < HOSTS; h++)
 		if (host_day_arrive(&hosts[g->order[h]], i, day_sizes[g->size]))
 			return g->order[h];
 	return -1;
-}
-
-static void live_through(struct guest *guests, int n, struct bounds_pool *pool, struct tally *count)
-{
-	for (int i = 0; i < n; i++) {
-		leave_until(guests, i, guests[i].comes, pool);
-		guests[i].host = arrive(&guests[i], i, pool);
-		if (guests[i].host >= 0)
-			count_guest(count, &guests[i]);
-	}
-	leave_until(guests, n, INT_MAX, pool);
 }
 
 static const char *live(struct guest *guests, int n, enum strategy strategy, int order, struct tally *count)
@@ -262,22 +115,19 @@ static const char *live(struct guest *guests, int n, enum strategy strategy, int
 	broken[0] = '\0';
 	for (int h = 0; h < HOSTS; h++)
 		host_day_start(&hosts[h], models[order][h], strategy);
-	live_through(guests, n, NULL, count);
+	for (int i = 0; i < n; i++) {
+		leave_until(guests, i, guests[i].comes);
+		guests[i].host = arrive(&guests[i], i);
+		if (guests[i].host >= 0)
+			count_guest(count, &guests[i]);
+	}
+	leave_until(guests, n, INT_MAX);
 	for (int h = 0; h < HOSTS; h++) {
 		host_day_end(&hosts[h]);
 		if (*hosts[h].broken && !*broken)
 			snprintf(broken, sizeof(broken), "%s: %s", models[order][h], hosts[h].broken);
 	}
 	return *broken ? broken : NULL;
-}
-
-static void live_at_best(struct guest *guests, int n, enum bound bound, struct tally *count)
-{
-	struct bounds_pool pool = { .bound = bound };
-
-	for (int h = 0; h < HOSTS; h++)
-		bounds_add(&pool, models[0][h]);
-	live_through(guests, n, &pool, count);
 }
 
 static double per_cent(long part, long all)
@@ -330,7 +180,7 @@ int main(int argc, char **argv)
 	const bool quick = getenv("QUICK") != NULL;
 	int days = argc > 1 ? atoi(argv[1]) : quick ? 1 : 10, n = argc > 2 ? atoi(argv[2]) : 2000;
 	struct guest *guests = calloc((size_t)n, sizeof(*guests));
-	struct tally counts[STRATEGIES][ORDERS] = { 0 }, bounds[BOUNDS] = { 0 }, asked = { 0 };
+	struct tally counts[STRATEGIES][ORDERS] = { 0 }, asked = { 0 };
 	const char *broken[STRATEGIES] = { NULL };
 	autofree char *text = NULL;
 	size_t size;
@@ -346,16 +196,12 @@ int main(int argc, char **argv)
 			for (int o = 0; o < ORDERS; o++)
 				if (!broken[s])
 					broken[s] = live(guests, n, (enum strategy)s, o, &counts[s][o]);
-		for (int b = 0; b < BOUNDS; b++)
-			live_at_best(guests, n, (enum bound)b, &bounds[b]);
 	}
 	table = open_memstream(&text, &size);
 	fprintf(table, "%d days, %d arrivals each\n", days, n);
 	print_head(&asked);
 	for (int s = 0; s < STRATEGIES; s++)
 		print_row(names[s], worse(counts[s]), &asked);
-	for (int b = 0; b < BOUNDS; b++)
-		print_row(bound_names[b], &bounds[b], &asked);
 	fclose(table);
 	print_table(text, argc == 1 && !quick);
 	for (int s = PACK; s <= SPREAD; s++)
