@@ -116,7 +116,7 @@ many() { # FRAMEWORK
 	mkdir -p "$work/many"
 	rm -f "$work/many"/*
 	for n in {0..39}; do
-		# They come from a host whose VF has an address that this host lacks, the same for all.
+		# All of them arrive with the address of one VF, which is not on this host.
 		if is_pci "$f"; then domain "$f" "$n" 0000:99:00.7; else domain "$f" "$n" "$(id "$f" "$n")"; fi >"$work/many/$n.xml"
 		(
 			# Every second domain with an mdev starts without having arrived.
