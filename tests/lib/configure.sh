@@ -13,7 +13,6 @@ nova_has() { write_conf "${root:-}/etc/nova/nova.conf" "$@"; }
 of_nova() { nova_has "$@" && configure devices 'nova_conf = /etc/nova/nova.conf'; }
 write_conf() {
 	local types='' sections='' section='' word cards key
-
 	mkdir -p "${1%/*}"
 	[ $# -gt 1 ] || { cat >"$1" && return; }
 	for word in "${@:2}"; do

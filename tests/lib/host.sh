@@ -5,7 +5,6 @@
 #     start_host MODEL [WORD...]   starts it in $root, configured so; it ends with the script, or with end_host
 #     $work                        a directory of the test's own, gone with the script
 . "${BASH_SOURCE[0]%/*}/tap.sh"
-. "${BASH_SOURCE[0]%/*}/json.sh"
 . "${BASH_SOURCE[0]%/*}/xml.sh"
 . "${BASH_SOURCE[0]%/*}/configure.sh"
 sim=$builddir/vgpu-lease-sim
@@ -52,6 +51,32 @@ new_host() {
 	host "$@"
 }
 
+# vgpu_lease ARGUMENT...: runs the command. Tests call it with --json in this way only, or with as_nobody.
+vgpu_lease() { keep_json "$builddir/vgpu-lease" "$@"; }
+
+# keep_json COMMAND...: what it prints as JSON is kept. `check`, which only reads, is asked for JSON in any case, so that
+# every finding is compared.
+keep_json() {
+	local status=0 kept=$work/json/$EPOCHREALTIME.$BASHPID
+	if [[ " $* " != *' --json '* ]]; then
+		"$@" || status=$?
+		if [[ " $* " == *' check '* ]]; then keep_json "$@" --json >/dev/null 2>&1 || :; fi
+		return $status
+	fi
+	"$@" >"$kept" || status=$?
+	cat "$kept"
+	while [[ $1 != */vgpu-lease ]]; do shift; done
+	printf '%s\n' $status "${@:2}" >"$kept.call"
+	return $status
+}
+
+# A call that was cut off by the test has no file .call.
+json_fits() {
+	compgen -G "$work/json/*.call" >/dev/null || return 0
+	holds "all JSON that was printed has what its schemas say, and no more" \
+		python3 "$srcdir/tests/lib/json_fits.py" "$srcdir/schemas" "$work/json"
+}
+
 # What is misspelt ends the test: it is no command that fails.
 command_not_found_handle() { tap_bail_out "no command is called '$1'"; }
 
@@ -82,6 +107,11 @@ program() { mkdir -p "$work/bin" && { echo '#!/bin/bash -e' && cat; } >"$work/bi
 
 # control FILE LINE: one of the simulator's knobs.
 control() { echo "$2" >"$root/.kernel/control/$1"; }
+
+# pending OPERATION: the driver is at such a write (create, remove; '.' is any).
+pending() { grep -q "^$1" "$root/.kernel/control/pending"; }
+# is_locked FILE: somebody has its lock.
+is_locked() { [ -e "$1" ] && ! flock -n "$1" true; }
 
 # within SECONDS COMMAND...: the command succeeds before that time is over.
 within() {

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# json_fits.py SCHEMAS KEPT: does what vgpu_lease() of json.sh has kept fit the schema of its command?
+# json_fits.py SCHEMAS KEPT: does what vgpu_lease() of host.sh has kept fit the schema of its command?
 import json
 import pathlib
 import sys

@@ -12,7 +12,7 @@ start() {
 	eventually runs
 }
 stop() { stop_handler "$@"; }
-runs() { [ -e "$lock" ] && ! flock -n "$lock" true; }
+runs() { is_locked "$lock"; }
 stops() { stop TERM; is "$status" 0 "$1"; } # SENTENCE
 # When the handler last made a pass: the time of its lock file is that.
 passes() { stat -c %.9Y "$lock" 2>/dev/null; }

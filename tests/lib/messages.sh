@@ -38,7 +38,6 @@ tap_literal() {
 # tap_fill text|pattern KEY [ARG...]: the message in $tap_filled.
 tap_fill() {
 	local form=$1 key=$2 rest piece tap_quoted
-
 	[ -n "${tap_messages[$key]+known}" ] || { tap_bail_out "no message is called '$key'" || return; }
 	rest=${tap_messages[$key]} tap_filled=
 	[ "$form" = pattern ] || rest=${rest//"'vgpu-lease "/"'vgpu-lease ${root:+--root $root }"}
@@ -70,7 +69,6 @@ message() { tap_fill text "$@" && printf '%s\n' "$tap_filled"; }
 # this order. A gap whose argument is missing, or '*', holds anything.
 says_times() {
 	local line tap_filled times=0 pattern='*' words
-
 	while [ $# -gt 0 ]; do
 		words=()
 		while [ $# -gt 0 ] && [ "$1" != -- ]; do words+=("$1") && shift; done
@@ -88,7 +86,6 @@ says_times() {
 # says KEY [ARG...] [-- KEY [ARG...]]...: a line of standard input holds the message, or all of them in this order.
 says() {
 	local text key
-
 	text=$(cat)
 	[ "$(says_times "$@" <<<"$text")" = 0 ] || return 0
 	printf 'got:  %s\nexpected: %s\n' "$text" "$*"

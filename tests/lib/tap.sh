@@ -47,7 +47,6 @@ awaits() {
 # The verdict on one sentence: status 0 or not, and what is shown where it is not, with the lines that led there.
 tap_verdict() {
 	local at='' i
-
 	tap_run=$((tap_run + 1))
 	if [ "$1" = 0 ]; then
 		printf 'ok %d - %s%s\n' "$tap_run" "$2" "$tap_todo"
@@ -74,11 +73,9 @@ holds() {
 
 # fails SENTENCE COMMAND...: the command does not succeed.
 fails() {
-	local sentence=$1 tap_said tap_status=1
-	shift
-
-	tap_said=$("$@" 2>&1) || tap_status=0
-	tap_verdict $tap_status "$sentence" "$tap_said"
+	local tap_said tap_status=1
+	tap_said=$("${@:2}" 2>&1) || tap_status=0
+	tap_verdict $tap_status "$1" "$tap_said"
 }
 
 # tap_split WORD...: the words before the first -- in $tap_before, those behind it in $tap_behind.
@@ -110,7 +107,6 @@ nothing() { tap_verdict "${#2}" "$1" "$2"; }
 # is GOT EXPECTED SENTENCE
 is() {
 	local status=0
-
 	[ "$1" = "$2" ] || status=1
 	tap_verdict $status "$3" "got:  $1"$'\n'"expected: $2"
 }

@@ -37,7 +37,6 @@ test_node() {
 # vf_hostdev ADDRESS [MANAGED [MORE]]
 vf_hostdev() {
 	local domain bus slot function
-
 	IFS=:. read -r domain bus slot function <<<"$1"
 	echo "<hostdev mode='subsystem' type='pci' managed='${2:-no}'><source>" \
 		"<address domain='0x$domain' bus='0x$bus' slot='0x$slot' function='0x$function'/></source>${3-}</hostdev>"
@@ -45,7 +44,6 @@ vf_hostdev() {
 # vf_xml NAME UUID ADDRESS [MANAGED [TYPE]]
 vf_xml() {
 	local lease=${5:+"<vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device address='$3' type='$5'/></vgpu:lease>"}
-
 	echo "<domain type='kvm'><name>$1</name><uuid>$2</uuid>${lease:+<metadata>$lease</metadata>}<devices>"
 	vf_hostdev "$3" "${4:-no}" "<address type='pci' domain='0x0000' bus='0x07' slot='0x00' function='0x0'/>"
 	echo "</devices></domain>"

@@ -39,7 +39,6 @@ done
 
 includes() {
 	local f directory inc
-
 	for f in src/*; do
 		[ -d "$f" ] || echo "$f: is in no directory of src"
 		[ -n "${before[${f#src/}]+known}" ] || echo "$f: is in no order of directories"

@@ -16,7 +16,6 @@ used() {
 
 wrong() {
 	local keys
-
 	keys=$(sed -nE "s/^($key)${tab}.*/\1/p" $table | sort)
 	comm -13 <(sort -u <<<"$keys") <(used) | sed "s,\$,: is used by a test and not in $table,"
 	comm -23 <(sort -u <<<"$keys") <(used) | sed "s,^,$table: no test uses ,"

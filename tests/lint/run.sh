@@ -47,7 +47,6 @@ long_lines() {
 
 unnamed_files() {
 	local f licence
-
 	for f in "${c_files[@]}"; do
 		licence=LGPL-2.1-or-later
 		[[ $f != tests/vm/driver/* ]] || licence=GPL-2.0-only
@@ -58,7 +57,6 @@ unnamed_files() {
 # Data and documents are covered by README.md.
 unlicensed() {
 	local f
-
 	printf '%s\n' "${scripts[@]}" "${manuals[@]}" "$@" | grep -v '^\.ci/' | sort -u | while IFS= read -r f; do
 		head -n 3 "$f" | grep -q 'SPDX-License-Identifier: LGPL-2\.1-or-later$' || echo "$f: no SPDX line in its first three"
 	done
@@ -67,7 +65,6 @@ unlicensed() {
 # The analyzer's search ends after 40,000 states of a function (its own default takes five times as long to find the same).
 tidy() {
 	local search='--extra-arg=-Xclang --extra-arg=-analyzer-config --extra-arg=-Xclang --extra-arg=max-nodes=40000'
-
 	# shellcheck disable=SC2016 # $f and $bad are the inner shell's.
 	printf '%s\n' "${our_sources[@]}" | xargs -P 2 -n 4 bash -c '
 		for f; do

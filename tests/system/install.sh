@@ -33,7 +33,6 @@ holds "the device handler and its units are there" \
 # dead_links: the links of the installed documents that lead to no file.
 dead_links() {
 	local page link
-
 	find "$work/host/usr/share/doc" -name '*.md' | while IFS= read -r page; do
 		grep -o '](\([^)#: ]*\)[#)]' "$page" | sed 's/^](//; s/[#)]$//' | grep . | while IFS= read -r link; do
 			[ -e "${page%/*}/$link" ] || echo "${page##*/}: $link"

@@ -75,11 +75,10 @@ vl_fails "one that runs with all that it has is not resumed" 1 resume --connect 
 call prepare begin 1
 slow() { # COMMAND ARGUMENT...: on a terminal, while somebody has the lock for a while
 	flock "$root/run/vgpu-lease/lock" sleep 2.5 &
-	eventually fails_to_lock
+	eventually is_locked "$root/run/vgpu-lease/lock"
 	on_terminal 80 "$builddir/vgpu-lease" --root "$root" "$1" --connect "$libvirt" "${@:2}"
 	wait $!
 }
-fails_to_lock() { ! flock -n "$root/run/vgpu-lease/lock" true; }
 like "$(slow attach vm1)" "$(message M_PROGRESS_ATTACH vm1)"$'\r'*$' \r'*"$(message M_NOT_ATTACHED vm1 "*")"* \
 	"a slow attach is told on a terminal, until it ends"
 like "$(slow detach vm1 "$(uuid 1)")" \

@@ -42,7 +42,6 @@ commands() {
 # card NAME MODEL SENTENCE [PARENT TYPE]...: the host of this model, with a vGPU on each PARENT.
 card() {
 	local name=$1 sentence=$3 n=0
-
 	new_host "$2"
 	shift 3
 	for (( ; $# > 0; n++)); do

@@ -5,7 +5,6 @@
 # looked at; what cannot be run is named below, with the reason.
 . "$(dirname "$0")/../../lib/cli.sh"
 . "$(dirname "$0")/../../lib/journal.sh"
-. "$(dirname "$0")/../../lib/written.sh"
 # The pages call the host so.
 cd "$work" || exit 1
 root=host1

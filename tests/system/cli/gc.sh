@@ -149,7 +149,7 @@ is "$(told)" "creating stays" "not where it has the type"
 set_type 0
 control create_delay_ms 5000
 start_vf 50 $vf no nvidia-1147 &
-holds "a start makes it once more" eventually grep -q '^create' "$root/.kernel/control/pending"
+holds "a start makes it once more" eventually pending create
 is "$(told)" "creating stays" "nor while somebody is at work on it"
 wait $!
 
@@ -158,7 +158,7 @@ new_host t4:3 nvidia-222 policy 'placement = spread' 'driver_cleanup = 0' 'relea
 for n in 1 2 3; do call prepare begin $n; done
 sed -i 's/^state=.*/state=releasing/; s/^since_ms=.*/since_ms=1/; s/^writer=.*/writer=4194305/' "$root"/run/vgpu-lease/leases/*
 control remove_delay_ms "0000:84:00.0 8000"
-only_first_left() { [ "$(ls "$root/run/vgpu-lease/leases")" = "$(uuid 1)" ] && grep -q '^remove 0000:84' "$root/.kernel/control/pending"; }
+only_first_left() { [ "$(ls "$root/run/vgpu-lease/leases")" = "$(uuid 1)" ] && pending 'remove 0000:84'; }
 vgpu_lease --root "$root" gc >"$tmp/gc" 2>&1 &
 gc=$!
 holds "gc finishes what it can while a release hangs" eventually only_first_left

@@ -260,7 +260,6 @@ devices=$root/sys/bus/pci/devices
 # card DRIVER TOTALVFS VFDRIVER...: an A40 with VFs on these drivers; "-" is none.
 card() {
 	local driver=$1 total=$2 vfs=()
-
 	rm -rf "$root"
 	mkdir -p "$root"/{etc,run,var/lib,proc,dev} "$root/sys/bus/pci/drivers/nvidia" "$root/sys/module/nvidia_vgpu_vfio"
 	: >"$root/etc/vgpu-lease.conf"

@@ -142,7 +142,6 @@ queries() {
 # Labels of queries that none of their metrics has; Prometheus adds instance.
 without_labels() {
 	local query metrics label
-
 	while IFS= read -r query; do
 		metrics=$(grep -oE 'vgpu_lease_[a-z_]+' <<<"$query" | sort -u | paste -sd'|')
 		for label in $({ grep -oE '\<by \([^)]*\)' <<<"$query" | sed 's/^by//; s/[(),]/ /g'

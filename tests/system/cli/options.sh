@@ -7,7 +7,6 @@ host mtty mtty-1
 # usage SENTENCE KEY [ARG...] -- ARGUMENT...: refused, with that command's help, or that of all where the word is none.
 usage() {
 	local of
-
 	tap_split "$@"
 	for of in "${tap_behind[@]}"; do [ "$of" = help ] || break; done
 	case $of in frobnicate | lists | nothing) of='' ;; *) of=" $of" ;; esac
@@ -146,7 +145,7 @@ is "$("$command" --root "$root" inventory 2>&-; echo $?)" "$shown"$'\n0' "nor do
 is "$("$command" --root "$root" inventory 2>&1 >&-; echo $?)" "$(message M_PROGRAM "$(message M_STDOUT_CLOSED)")"$'\n1' \
 	"a closed standard output is what cannot be printed to"
 
-### schemas/: one for each command with --json, and what does not fit is found. Each test's JSON is compared (tests/lib/json.sh)
+### schemas/: one for each command with --json, and what does not fit is found. Each test's JSON is compared (tests/lib/host.sh)
 new_host t4:1 nvidia-222
 commands=$("$builddir/vgpu-lease" help | awk '/^  [a-z]/ { print $1 }')
 is "$(for command in $commands; do

@@ -3,7 +3,6 @@
 # The quick start: each of its commands is run in its order, as it is written there, on a simulated host with the card that it is
 # written for, and prints what is written there. tests/vm/scenarios/26-package-documents.sh runs them on a real host.
 . "$(dirname "$0")/../../lib/cli.sh"
-. "$(dirname "$0")/../../lib/written.sh"
 # Programs of others are looked up here first.
 mkdir "$work/desk"
 PATH=$work/bin:$PATH

@@ -20,7 +20,6 @@ picture() { # WIDTH [OPTION]...: in a locale with UTF-8
 plain() { sed 's/\x1b\[[0-9;]*m//g' "$1"; }
 looks() {
 	local width file
-
 	for width in 80 200; do
 		file=$golden/$1.$width
 		[ -e "$file" ] || file=$golden/$1 # the same in each width

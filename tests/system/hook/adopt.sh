@@ -5,7 +5,6 @@
 . "$(dirname "$0")/../../lib/hook.sh"
 host t4 nvidia-222 policy 'driver_cleanup = 0' 'reclaim_grace = 0' 'lock_timeout = 10'
 card=0000:84:00.0
-pending() { grep -q "^$1" "$root/.kernel/control/pending"; }
 
 ### Beside creations on the same pGPU
 make_device $card nvidia-222 $u1

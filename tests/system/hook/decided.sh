@@ -44,7 +44,7 @@ END
 release 3
 control create_delay_ms "$b 1500"
 prepare 3 &
-eventually grep -q '^create ' "$root/.kernel/control/pending"
+eventually pending create
 prepare 3
 wait $!
 told "what it waits for, once" <<END

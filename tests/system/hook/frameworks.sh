@@ -47,7 +47,6 @@ card_of() { lease list --json | grep -A8 "\"id\": \"$1\"" | sed -n 's/.*"pgpu": 
 
 life() { # FRAMEWORK
 	local f=$1 first second expected=1 i
-
 	kind "$f"
 	start "$f" "$model"
 	[ "$f" != vf ] || expected=0
@@ -110,7 +109,6 @@ life() { # FRAMEWORK
 # With an argument N.status and N.xml each in $work/many.
 many() { # FRAMEWORK
 	local f=$1 n ok=0
-
 	kind "$f" many
 	start "$f" "$model"
 	mkdir -p "$work/many"
@@ -144,7 +142,6 @@ many() { # FRAMEWORK
 # Between two hosts whose cards stand elsewhere.
 move() { # FRAMEWORK
 	local f=$1 from=$root id there
-
 	kind "$f"
 	start "$f" "$model"
 	domain "$f" 0 "$(id "$f" 0)" >"$work/0.xml"

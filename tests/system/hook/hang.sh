@@ -86,7 +86,7 @@ eventually no_lease
 control hang "available_instances any"
 prepare 2>/dev/null &
 killed=$!
-sleep 0.3
+eventually is_locked "$root/run/vgpu-lease/lock"
 # The hook is the child of the shell that runs it.
 pkill -9 -P $killed
 wait $killed 2>/dev/null
@@ -102,7 +102,7 @@ is "$(parent_of "$(numbered 4)")" "$a" "a card is preferred, as the fullest"
 control create_delay_ms "$a 8000"
 prepare 5 2>/dev/null &
 hung=$!
-eventually grep -q '^create' "$root/.kernel/control/pending"
+eventually pending create
 in_ms 4500 0 "a creation hangs on it: the start that waits for it is served within seconds" prepare 6
 is "$(parent_of "$(numbered 6)")" "$b" "by the other card"
 fails "and no failure of the card is recorded" test -e "$root/run/vgpu-lease/failed/$a"
@@ -121,11 +121,11 @@ control create_delay_ms "$a 20000"
 control create_delay_ms "$b 20000"
 for n in 5 6; do prepare $n 2>/dev/null & done
 wait
-in_ms 4500 1 "all cards hang in a creation: the next start is refused within seconds" prepare 7
+in_ms 8000 1 "all cards hang in a creation: the next start is refused within seconds" prepare 7
 is "$(says_times M_LOCK_INHERITED <"$work/out")" 1 "because of the children that hang"
 sleep 2 # until both have hung for longer than any creation lasts
 another 8 >"$work/8.xml"
-in_ms 6000 1 "so is who comes later" prepare "$work/8.xml"
+in_ms 8000 1 "so is who comes later" prepare "$work/8.xml"
 is "$(lease plan "$work/8.xml" 2>&1 | tail -n 1 | says_times M_LOCK_INHERITED)" 1 "as plan has said"
 control create_delay_ms 0
 end_host

@@ -126,8 +126,7 @@ refused_in_a_line "one that is gone, whose lock was inherited" M_LOCK_INHERITED 
 exec 8>&-
 flock -o "$lock" sleep 60 &
 holder=$!
-is_locked() { ! flock -n "$lock" true; }
-eventually is_locked
+eventually is_locked "$lock"
 refused_in_a_line "one that is not ours, and is there" M_LOCK_HELD /run/vgpu-lease/lock $holder -- prepare
 kill $holder
 ! wait $holder 2>/dev/null

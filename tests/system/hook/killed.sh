@@ -28,7 +28,7 @@ kill_writer() {
 	"$builddir/hooks/qemu" --root "$root" -- vm "$@" <"$xml" 2>"$work/said" &
 	hook=$!
 	eventually is_writing
-	sleep 0.3
+	eventually pending .
 	kill -KILL "$writer"
 	wait $hook
 }
@@ -93,7 +93,7 @@ configure_both 'driver_cleanup = 0' 'release_timeout = 1' 'release_wait = 1'
 prepare
 control remove_delay_ms "$t4 5000"
 release
-one_writes() { grep -q "^remove $t4" "$root/.kernel/control/pending" && [ "$(at_it hooks/qemu)" = 1 ]; }
+one_writes() { pending "remove $t4" && [ "$(at_it hooks/qemu)" = 1 ]; }
 holds "where the driver does not answer, the one process that writes is left" one_writes
 is "$(leases)" 1 "and the lease stays"
 holds "when the driver answers, its write ends" eventually prints 0 at_it hooks/qemu

@@ -98,7 +98,7 @@ leaves "it goes later" "0" lease gc
 in_use
 handler
 release
-holds "the removal hangs in the kernel" eventually grep -q '^remove' "$root/.kernel/control/pending"
+holds "the removal hangs in the kernel" eventually pending remove
 is "$(states)" "1 releasing" "its lease stays"
 exec 8>&-
 in_ms 2000 0 "another start on the same pGPU is served meanwhile" prepare 2
@@ -108,6 +108,6 @@ is "$(leases)" 2 "no other removal takes the lease for done"
 fails "the domain itself is not given what is being removed" prepare
 release 2
 kill "$holder"
-holds "when the holder ends, so does the removal" eventually eval '! grep -q ^remove "$root/.kernel/control/pending"'
+holds "when the holder ends, so does the removal" eventually eval '! pending remove'
 leaves "and then nothing is left" "0" lease gc
 tap_done

@@ -7,7 +7,6 @@ settings() { configure nvidia-222 policy 'reclaim = never' "$@"; } # LINE...: th
 # at_once OP SUBOP N...: the hook for the domains number N, side by side. $work/N.status and N.err say how each went.
 at_once() {
 	local n
-
 	for n in "${@:3}"; do
 		rm -f "$work/$n.status"
 		[ -e "$work/$n.xml" ] || another "$n" >"$work/$n.xml"
@@ -20,7 +19,7 @@ with_status() { # STATUS N...: those of the domains that ended so
 	local n
 	for n in "${@:2}"; do [ "$(cat "$work/$n.status")" != "$1" ] || echo "$n"; done
 }
-pending() { cat "$root/.kernel/control/pending"; }
+idle() { ! pending .; }
 
 ### An arrival beside creations
 # A device is there before the kernel says of which type it is.
@@ -99,7 +98,7 @@ is "$(prepare 2>&1)" "$(message M_REFUSED vm "$u1" "$(message M_BUSY_CREATING 00
 is "$(states)" "1 creating" "the lease stays all the same"
 holds "another domain's start takes the next card after lock_timeout" prepare "$work/16.xml"
 is "$(parent_of "$(numbered 16)")" 0000:85:00.0 "that has capacity"
-eventually prints '' pending
+eventually idle
 control create_delay_ms '0000:84:00.0 0'
 release "$work/16.xml"
 holds "the next start of the domain takes it over when it is there" prepare
@@ -119,7 +118,7 @@ holds "as it is refused" says M_NO_CAPACITY "$(message M_ONLY_TYPE nvidia-222)" 
 ### Whoever waits for the lock lets its holder run
 flock "$root/run/vgpu-lease/lock" sleep 4 &
 holder=$!
-until ! flock -n "$root/run/vgpu-lease/lock" true; do sleep 0.02; done
+eventually is_locked "$root/run/vgpu-lease/lock"
 prepare &
 sleep 2
 looks=$(awk '/^voluntary/ { print $2 }' "/proc/$(pgrep -f "^$builddir/hooks/qemu --root $root")/status")
@@ -169,7 +168,7 @@ settings 'driver_cleanup = 0' 'create_timeout = 1'
 control create_delay_ms 2000
 prepare 2>/dev/null
 release
-eventually prints '' pending
+eventually idle
 holds "after a release it is collected as soon as it is there" eventually collected
 is "$(devices)" "" "and removed"
 
@@ -179,7 +178,7 @@ settings 'driver_cleanup = 0'
 control create_delay_ms 1500
 prepare 2>/dev/null &
 start=$!
-eventually grep -q '^create ' "$root/.kernel/control/pending"
+eventually pending create
 rm "$root"/run/vgpu-lease/leases/*
 wait $start
 is "$?|$(devices)|$(leases)" "1||0" "a start whose lease somebody removes while its device is created leaves nothing"

@@ -31,7 +31,7 @@ hold() { # FILE: its lock, until let_go
 	mkdir -p "$(dirname "$1")"
 	(exec 8>"$1" && flock 8 && exec sleep 600) >/dev/null 2>&1 &
 	holder=$!
-	until ! flock -n "$1" true; do sleep 0.02; done
+	eventually is_locked "$1"
 }
 let_go() { kill "$holder" && wait "$holder" 2>/dev/null; }
 anew() { end_host && rm -rf "$root/run/vgpu-lease" && start_host t4:6; }
@@ -130,7 +130,7 @@ control hang clear
 eventually collected
 control create_delay_ms 500
 (
-	eventually grep -q '^create' "$root/.kernel/control/pending"
+	eventually pending create
 	control hang "current_vgpu_type any"
 ) &
 meanwhile=$!

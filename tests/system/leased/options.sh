@@ -57,7 +57,7 @@ holds "a handler without any standard descriptor finishes a release" eventually 
 control remove_delay_ms 2000
 prepare
 release
-holds "one that waits for a driver" eventually grep -q ^remove "$root/.kernel/control/pending"
+holds "one that waits for a driver" eventually pending remove
 holds "is finished, too" eventually gone
 stops "and ends as it should"
 is "$("$leased" --root "$root" --check-config 2>&1 <&-; echo $?)" 0 "--check-config needs no standard input"

@@ -153,7 +153,7 @@ is "$(ls "$root/dev/vfio/devices")" vfio0 "its node goes with it"
 ### A removal in the meantime
 remove "$(uuid 1)" >"$tmp/removed" &
 remover=$!
-eventually grep -q "^remove mtty" "$control/pending"
+eventually pending "remove mtty"
 writer=$(cut -d" " -f5 "$control/pending")
 fails "the link on the bus is gone while the removal waits" test -L "$mdevs/$(uuid 1)"
 fails "so is the type's" test -L "$(type_dir mtty mtty-2)/devices/$(uuid 1)"
@@ -212,7 +212,7 @@ is "$(sort "$tmp"/race? | uniq -c | awk '{ print $1, $2 }' | paste -sd' ')" "3 F
 
 open_device "$(uuid 30)"
 remove "$(uuid 30)" >/dev/null 2>&1 &
-eventually grep -q ^remove "$control/pending"
+eventually pending remove
 pid=$(cat "$control/pid")
 holds "a host with an open device and a waiting removal can be ended" "$sim" --stop "$root"
 holds "its process is gone, or only waits to be reaped" test ! -e "/proc/$pid/exe"

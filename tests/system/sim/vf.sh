@@ -63,7 +63,7 @@ fails "nor has it a vfio device" test -e "$pci/$second/vfio-dev"
 holds "but it is there, a VF" test -e "$pci/$second/sriov_vf_msix_count"
 holds "with its node" test -e "$node"
 is "$(basename "$(readlink "$pci/0000:4d:00.3/physfn")")" 0000:4d:00.0 "another is still the card's"
-is "$(timeout 1 cat "$pf/sriov_totalvfs")" 4 "how many there can be is told"
+is "$(timeout 10 cat "$pf/sriov_totalvfs")" 4 "how many there can be is told"
 cat "$pf/sriov_numvfs" >"$work/numvfs" 9<&- &
 reading=$!
 writer 3 &
@@ -129,7 +129,7 @@ is "$(cat "$pci/0001:c8:00.0/sriov_offset" "$pci/0001:c8:00.0/sriov_numvfs" | pa
 control log clear
 control create_delay_ms "$card 3000"
 set_type "$vf" 1147 >"$tmp/out" &
-holds "a creation is shown while it is under way" eventually grep -q "create $vf nvidia-1147" "$control/pending"
+holds "a creation is shown while it is under way" eventually pending "create $vf nvidia-1147"
 wait
 control create_delay_ms "$card 0"
 control inject "create $card EIO"
@@ -193,7 +193,7 @@ fits=$(cat "$pci/$fourth/nvidia/creatable_vgpu_types")
 control create_delay_ms "0000:26:00.0 1500"
 is "$(current $third)" 0 "a VF has no type"
 behind typed 1147 "$pci/$third/nvidia/current_vgpu_type"
-eventually grep -q "^create $third" "$control/pending"
+eventually pending "create $third"
 is "$(current $third)" 0 "which it is given"
 behind first "current_vgpu_type any" "$control/hang"
 holds "a file can begin to hang while it is written" eventually grep -qx ok "$tmp/first"
