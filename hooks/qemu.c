@@ -4,7 +4,8 @@
  *
  * An operation that is not ours ends at once, a domain without a vGPU at the gate, before libxml2 is loaded. Only
  * prepare and migrate refuse, with one line on stderr. Other operations exit with 0 even after an error, because
- * libvirt kills the running guest after a failed reconnect, and can delete the saved guest after a failed restore.
+ * libvirt kills the running guest after a failed reconnect, and can delete the saved guest after a failed restore. Both
+ * work in a child, so that even a crash does no harm.
  */
 #include <errno.h>
 #include <signal.h>
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "act/lifecycle.h"
@@ -26,6 +28,7 @@
 #include "act/preview.h"
 #include "state/history.h"
 #include "base/text.h"
+#include "sys/guarded_child.h"
 #include "sys/sys.h"
 #include "sys/log.h"
 
@@ -46,6 +49,7 @@ struct hook {
 	struct lifecycle lifecycle;
 	bool concerns; /* the domain has a vGPU, so the call is counted */
 	int64_t began_ms;
+	int parent; /* for guarded_child_give(); negative: this process prints */
 };
 
 struct operation {
@@ -99,16 +103,21 @@ static int print_help(const struct hook *hook)
 	return fflush(stdout) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-static int write_out(void *unused, const char *data, size_t len, struct err *err)
+static int write_out(const struct hook *hook, const char *data, size_t len, struct err *err)
 {
-	int r = sys_write_all(STDOUT_FILENO, data, len);
+	int r = hook->parent >= 0 ? guarded_child_give(hook->parent, data, len)
+				  : sys_write_all(STDOUT_FILENO, data, len);
 
-	(void)unused;
 	/* Always EIO, because ENOSPC would mean that the pool has no capacity. */
 	return r < 0 ? err_set(err, EIO, "cannot write the XML to standard output: %s", err_describe(-r)) : 0;
 }
 
-static int act(const struct hook *hook, const struct operation *operation, struct err *err)
+static int give_out(void *hook, const char *data, size_t len, struct err *err)
+{
+	return write_out(hook, data, len, err);
+}
+
+static int act(struct hook *hook, const struct operation *operation, struct err *err)
 {
 	const struct lifecycle *lifecycle = &hook->lifecycle;
 
@@ -121,7 +130,7 @@ static int act(const struct hook *hook, const struct operation *operation, struc
 		return lifecycle_release(&hook->host, &hook->config, hook->uuid, hook->extra, err);
 	case COUNT_MIGRATE:
 	case COUNT_RESTORE:
-		return lifecycle_arrive(lifecycle, operation->mode, write_out, NULL, err);
+		return lifecycle_arrive(lifecycle, operation->mode, give_out, hook, err);
 	}
 	return -EINVAL;
 }
@@ -244,10 +253,10 @@ __attribute__((noinline)) static int dry_plan(struct hook *hook, const struct op
 	if (r == 0 || rewritten->xml)
 		plan_print(stderr, &preview.plan, &preview.world, false);
 	if (rewritten->xml) {
-		if (write_out(NULL, rewritten->xml, rewritten->len, err) < 0)
+		if (write_out(hook, rewritten->xml, rewritten->len, err) < 0)
 			r = -err->code;
 	} else if (r == 0) {
-		r = write_out(NULL, hook->xml, hook->len, err);
+		r = write_out(hook, hook->xml, hook->len, err);
 	}
 	return r;
 }
@@ -262,7 +271,7 @@ static int dry_run(struct hook *hook, const struct operation *operation, struct 
 	if (operation->what == COUNT_RELEASE && (store_open(&store, &hook->host, false, err) < 0 ||
 						 preview_release(stderr, &store, hook->uuid, NULL, err) < 0))
 		return -err->code;
-	return write_out(NULL, hook->xml, hook->len, err);
+	return write_out(hook, hook->xml, hook->len, err);
 }
 
 /* Creates the missing mdevs of a Nova instance that starts without a vGPU, because Nova may resume and attach them. */
@@ -293,7 +302,7 @@ static int run(struct hook *hook, const struct operation *operation, struct err 
 	if (r < 0)
 		return r;
 	if (r == 0 && hook->dry_run)
-		return write_out(NULL, hook->xml, hook->len, err);
+		return write_out(hook, hook->xml, hook->len, err);
 	if (r == 0 && operation->what == COUNT_PREPARE)
 		resume(hook);
 	if (r == 0)
@@ -337,9 +346,27 @@ static void hook_free(struct hook *hook)
 	free(hook->xml);
 }
 
+/* True in the parent of a child that restores or reconnects, after the child's end. */
+static bool is_guarded(struct hook *hook, const struct operation *operation)
+{
+	int status;
+
+	if (hook->dry_run || (operation->what != COUNT_RESTORE && operation->what != COUNT_RECONNECT))
+		return false;
+	hook->parent = guarded_child_begin(&status);
+	if (hook->parent >= 0)
+		mem_exit_status(EXIT_REFUSED);
+	if (status)
+		log_warn("%s: domain %s: the hook's process %s %d; run 'vgpu-lease check'", hook->op, hook->name,
+			 WIFSIGNALED(status) ? "was killed by signal" : "ended with status",
+			 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+	return hook->parent == GUARDED_CHILD_ENDED;
+}
+
 static int serve(int argc, char **argv)
 {
 	struct hook hook = { .host.root = -1,
+			     .parent = -1,
 			     .concerns = true,
 			     .lifecycle = { .host = &hook.host, .config = &hook.config } };
 	const struct operation *operation;
@@ -360,13 +387,15 @@ static int serve(int argc, char **argv)
 	operation = find_operation(&hook);
 	can_fail = hook.dry_run || (operation && operation->may_refuse);
 	mem_exit_status(can_fail ? EXIT_REFUSED : EXIT_SUCCESS);
-	/* Record every call, so that 'vgpu-lease check' knows that libvirt calls the hook. */
-	if (!hook.dry_run)
+	if (!hook.dry_run) {
+		/* Record every call, so that 'vgpu-lease check' knows that libvirt calls the hook. */
 		store_note_call(hook.args.root);
-	if (!operation && !hook.dry_run)
-		return EXIT_SUCCESS;
-	if (!hook.dry_run)
+		if (!operation)
+			return EXIT_SUCCESS;
 		log_open("vgpu-lease", hook.args.root, false);
+	}
+	if (is_guarded(&hook, operation))
+		return EXIT_SUCCESS;
 	r = run(&hook, operation, &err);
 	if (r < 0) {
 		refused = can_fail;

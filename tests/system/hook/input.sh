@@ -80,6 +80,10 @@ refused_in_a_line "a migration whose XML cannot be handed over is refused, and i
 	bash -c '"$0" --root "$1" -- vm migrate begin - <"$2" >/dev/full' "$builddir/hooks/qemu" "$root" "$work/placeholder.xml"
 bash -c '"$0" --root "$1" -- vm restore begin - <"$2" >/dev/full 2>"$3"' "$builddir/hooks/qemu" "$root" "$work/placeholder.xml" "$work/err"
 is "$?$(leases)" 00 "a restore likewise, but it ends with 0"
+for op in restore reconnect; do
+	(ulimit -f 0; hook vm $op begin - <"$vm" >"$work/out" 2>&1)
+	is "$? $(cat "$work/out")" "0 " "a $op whose process is killed (SIGXFSZ) ends with 0, and prints nothing"
+done
 is "$(refusals capacity)|$(refusals error)" "0|2" "what cannot be read or written is an error: no card is full"
 good
 
