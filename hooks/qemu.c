@@ -338,14 +338,6 @@ static void name_refused(char prefix[PREFIX_SIZE], const struct hook *hook, cons
 		 operation->what == COUNT_MIGRATE ? "target " : "", *host ? host : "(unknown)");
 }
 
-static void hook_free(struct hook *hook)
-{
-	domxml_free(hook->doc);
-	config_free(&hook->config);
-	host_close(&hook->host);
-	free(hook->xml);
-}
-
 /* True in the parent of a child that restores or reconnects, after the child's end. */
 static bool is_guarded(struct hook *hook, const struct operation *operation)
 {
@@ -410,7 +402,10 @@ static int serve(int argc, char **argv)
 	if (hook.concerns && !hook.dry_run && open_host(&hook, &(struct err){ 0 }) == 0)
 		counts_add(&hook.host, operation->what, sys_now_ms() - hook.began_ms,
 			   refused ? refusal_of(&err) : REFUSAL_NONE);
-	hook_free(&hook);
+	domxml_free(hook.doc);
+	config_free(&hook.config);
+	host_close(&hook.host);
+	free(hook.xml);
 	log_close();
 	return refused ? EXIT_REFUSED : EXIT_SUCCESS;
 }

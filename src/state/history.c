@@ -66,13 +66,14 @@ bool affinity_get(const struct store *store, const char *id, struct affinity *ou
 	return true;
 }
 
-static int affinity_write(const struct store *store, const char *id, const struct affinity *affinity)
+static int affinity_write(const struct store *store, const char *id, const char *type, const char *parent, bool made,
+			  bool for_guest)
 {
 	char boot[UUID_SIZE];
 
 	sys_boot_id(boot);
-	return record_write(store->affinity, id, "%s %s %s %s", affinity->type, affinity->parent,
-			    affinity->made_this_boot ? boot : "-", affinity->for_guest ? boot : "-");
+	return record_write(store->affinity, id, "%s %s %s %s", type, parent, made ? boot : "-",
+			    for_guest ? boot : "-");
 }
 
 size_t affinity_parents(const struct host *host, const char *type, char (**out)[PARENT_SIZE])
@@ -98,11 +99,9 @@ size_t affinity_parents(const struct host *host, const char *type, char (**out)[
 
 void affinity_put(const struct store *store, const struct lease *lease, bool for_guest)
 {
-	struct affinity now = { .made_this_boot = lease->origin == LEASE_CREATED, .for_guest = for_guest };
+	const struct vgpu_ref *vgpu = &lease->vgpu;
 
-	text_copy(now.type, sizeof(now.type), lease->vgpu.type);
-	text_copy(now.parent, sizeof(now.parent), lease->vgpu.parent);
-	affinity_write(store, lease->vgpu.id, &now);
+	affinity_write(store, vgpu->id, vgpu->type, vgpu->parent, lease->origin == LEASE_CREATED, for_guest);
 }
 
 void affinity_gone(const struct store *store, const char *id)
@@ -111,9 +110,8 @@ void affinity_gone(const struct store *store, const char *id)
 
 	if (!affinity_get(store, id, &was) || (!was.made_this_boot && !was.for_guest))
 		return;
-	was.made_this_boot = was.for_guest = false;
 	/* An old record would let us remove a later device with this ID. */
-	if (affinity_write(store, id, &was) < 0)
+	if (affinity_write(store, id, was.type, was.parent, false, false) < 0)
 		unlinkat(store->affinity, id, 0);
 }
 
@@ -172,29 +170,22 @@ void failure_forget(const struct store *store, const char *pgpu)
 		unlinkat(store->run, path, 0);
 }
 
-/* False: the record is invalid or too old. */
-static bool failure_read(struct failure *failure, int directory, const char *name)
-{
-	int64_t now = sys_now_ms();
-	struct record record;
-	long since;
-
-	return parent_parse(failure->pgpu, name) && record_read(&record, directory, name, 2) &&
-	       text_number(record.words[0], 0, INT64_MAX, &since) && type_parse(failure->type, record.words[1]) &&
-	       since <= now && now - since < FAILURE_MS;
-}
-
 size_t failure_list(const struct store *store, struct failure **out)
 {
 	autoclosedir DIR *dir = sys_list(store->run, "failed");
+	int64_t now = sys_now_ms();
 	const struct dirent *e;
 	size_t n = 0;
 
 	*out = NULL;
 	while ((e = sys_next(dir))) {
 		struct failure failure;
+		struct record record;
+		long since;
 
-		if (failure_read(&failure, sys_list_fd(dir), e->d_name))
+		if (parent_parse(failure.pgpu, e->d_name) && record_read(&record, sys_list_fd(dir), e->d_name, 2) &&
+		    text_number(record.words[0], now - FAILURE_MS + 1, now, &since) &&
+		    type_parse(failure.type, record.words[1]))
 			*(struct failure *)mem_add(out, &n, sizeof(**out)) = failure;
 	}
 	return n;
@@ -233,28 +224,24 @@ void silent_note(const struct store *store)
 				     all[i].since_ms);
 }
 
-enum { DAY_S = 24 * 60 * 60 };
-
-/* The age is wall-clock time, so a clock change can lose records. */
-static bool is_old(int dir, const char *name, int days)
-{
-	struct stat st;
-
-	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && time(NULL) - st.st_mtime > (time_t)days * DAY_S;
-}
-
 /* Removes records older than `days` days that `keep` rejects, and what killed writers left. */
 static void tidy(int directory, bool (*keep)(const void *arg, const char *id), const void *arg, int days)
 {
+	enum { DAY_S = 24 * 60 * 60 };
 	autoclosedir DIR *dir = sys_list(directory, ".");
 	const struct dirent *e;
+	char id[ID_SIZE];
+	struct stat st;
 
 	while ((e = sys_next(dir))) {
-		char id[ID_SIZE];
 		bool ours = id_parse(id, e->d_name);
 
-		/* Ask `keep` last: it searches libvirt's files, and there can be thousands of records. */
-		if (is_old(directory, e->d_name, ours ? days : 1) && !(ours && keep(arg, id)))
+		/* The age is wall-clock time, so a clock change can lose records. */
+		if (fstatat(directory, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+		    time(NULL) - st.st_mtime <= (time_t)(ours ? days : 1) * DAY_S)
+			continue;
+		/* `keep` searches libvirt's files, and there can be thousands of records. */
+		if (!ours || !keep(arg, id))
 			unlinkat(directory, e->d_name, 0);
 	}
 }

@@ -115,13 +115,6 @@ bool store_trusts(const struct host *host, const struct stat *directory)
 	return (directory->st_uid == 0 || (is_user && directory->st_uid == geteuid())) && !(directory->st_mode & 022);
 }
 
-static int why_unwritable(int fd, const struct statvfs *fs)
-{
-	if (fs->f_flag & ST_RDONLY)
-		return -EROFS;
-	return geteuid() == 0 && faccessat(fd, ".", W_OK, AT_EACCESS) < 0 ? -errno : 0;
-}
-
 void store_space(int root, const char *path, struct store_space *space)
 {
 	struct statvfs fs;
@@ -137,18 +130,13 @@ void store_space(int root, const char *path, struct store_space *space)
 		space->code = fd < 0 ? fd : -errno;
 		return;
 	}
-	space->code = why_unwritable(fd, &fs);
+	if (fs.f_flag & ST_RDONLY)
+		space->code = -EROFS;
+	else if (geteuid() == 0 && faccessat(fd, ".", W_OK, AT_EACCESS) < 0)
+		space->code = -errno;
 	space->bytes = (unsigned long long)fs.f_bfree * fs.f_frsize;
 	/* A file system that reports 0 files has no limit. */
 	space->files = fs.f_files ? fs.f_ffree : LLONG_MAX;
-}
-
-static int why_not_made(const struct host *host, const char *path)
-{
-	struct store_space space;
-
-	store_space(host->root, path, &space);
-	return space.code ? -space.code : space.files ? 0 : ENOSPC;
 }
 
 static int why_no_lock(mode_t mode)
@@ -159,15 +147,20 @@ static int why_no_lock(mode_t mode)
 /* The error of a directory or lock file that a start would find or make. */
 static int look_at(const struct host *host, const char *path, bool is_lock, struct err *err)
 {
+	struct store_space space;
 	struct stat st;
 	int code;
 
 	if (fstatat(host->root, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		code = errno == ENOENT ? why_not_made(host, path) : errno;
+		code = errno;
 	else if (is_lock)
 		code = why_no_lock(st.st_mode);
 	else
 		code = !S_ISDIR(st.st_mode) ? ENOTDIR : !store_trusts(host, &st) ? EPERM : 0;
+	if (code == ENOENT) {
+		store_space(host->root, path, &space);
+		code = space.code || space.files ? -space.code : ENOSPC;
+	}
 	if (code == 0)
 		return 0;
 	return is_lock ? lock_error(err, code, path + strlen(STORE_RUN "/")) : store_dir_error(err, code, path);

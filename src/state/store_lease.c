@@ -51,14 +51,6 @@ static int cannot_read(const char *name, int r, struct err *err)
 	return err_about(err, ERR_STATE);
 }
 
-/* Moves an invalid lease to garbage/, so that it is not read again. False: it stays, and readers skip it. */
-static bool set_aside(const struct store *store, const char *name)
-{
-	autoclose int garbage = sys_own_dir(store->run, "garbage");
-
-	return garbage >= 0 && renameat(store->leases, name, garbage, name) == 0;
-}
-
 /*
  * 1: the lease was read; 0: it was dropped meanwhile, is of another boot, or is garbage, which is counted; negative: it
  * cannot be read. Without the lock, garbage may be a lease that is being overwritten (sys_overwrite()), so it stays.
@@ -78,8 +70,12 @@ static int take_lease(const struct store *store, const char *name, struct lease 
 	if (r != -EINVAL && r != -ELOOP && r != -EISDIR)
 		return cannot_read(name, r, err);
 	counts->garbage++;
-	if (store->lock >= 0)
-		counts->aside += set_aside(store, name);
+	if (store->lock >= 0) {
+		autoclose int garbage = sys_own_dir(store->run, "garbage");
+
+		/* Otherwise it stays, and readers skip it. */
+		counts->aside += garbage >= 0 && renameat(store->leases, name, garbage, name) == 0;
+	}
 	return 0;
 }
 
