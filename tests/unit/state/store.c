@@ -89,7 +89,7 @@ static void locks(void)
 	store_close(&other);
 }
 
-/* A lock file that its holder removes is never the locked one of the next, however short that one waits. */
+/* A lock that is taken without waiting is never that of a removed file. */
 static void removed_lock(void)
 {
 	int64_t end_ms = sys_now_ms() + 500;
@@ -97,6 +97,7 @@ static void removed_lock(void)
 	pid_t child = fork();
 
 	if (child == 0) {
+		alarm(60);
 		for (;;) {
 			int fd = openat(store.run, STORE_LOCK, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 			struct stat st;
@@ -188,9 +189,9 @@ static void removals(void)
 	store_unlock_vgpu(A, lock);
 	ok(!store_locked_vgpu(&other, A), "also if a child has a copy of the lock");
 	ok(unlinkat(store.run, STORE_WORK, 0) == 0 && !store_locked_vgpu(&other, A),
-	   "a file that is gone has no locks");
+	   "nobody sees the locks of a removed file");
 	lock = store_lock_vgpu(&store, A, &err);
-	ok(lock >= 0 && store_locked_vgpu(&other, A), "it is made again");
+	ok(lock >= 0 && store_locked_vgpu(&other, A), "it is created again");
 	store_unlock_vgpu(A, lock);
 	close(copy);
 	store_close(&other);
