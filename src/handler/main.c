@@ -33,7 +33,7 @@ enum {
 	APART_MAX_MS = 10000,
 	SHARE = 4, /* a pass is followed by a pause of SHARE times its processor time */
 	WAIT_MAX_S = 86400,
-	READY_STEP_MS = 1000, /* --wait-ready looks at least this often */
+	READY_STEP_MS = 1000, /* --wait-ready looks this often */
 };
 
 struct options {
@@ -279,20 +279,10 @@ static size_t not_ready(const struct host *host, const struct config *config, st
 static int wait_for_cards(const struct host *host, const struct config *config, int wait_s, struct err *err)
 {
 	int64_t end = sys_now_ms() + (int64_t)wait_s * 1000;
-	struct udev_watch *udev = NULL;
-	struct err ignored;
 	size_t n;
 
-	/* With --root, or without udev, the loop looks every second. */
-	if (!*host->name)
-		udev_watch_open(&udev, &ignored);
-	while ((n = not_ready(host, config, err)) > 0 && sys_now_ms() < end) {
-		struct pollfd fd = { .fd = udev_watch_fd(udev), .events = POLLIN };
-
-		if (poll(&fd, 1, READY_STEP_MS) > 0)
-			udev_watch_read(udev);
-	}
-	udev_watch_close(udev);
+	while ((n = not_ready(host, config, err)) > 0 && sys_now_ms() < end)
+		sys_sleep_ms(READY_STEP_MS);
 	if (n > 1)
 		err_in(err, "%zu differences from the configuration, the first", n);
 	return n ? -err->code : 0;
