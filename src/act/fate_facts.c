@@ -136,15 +136,15 @@ static void add_definition(struct orphan_facts *facts, const struct fate_look *l
 }
 
 /* Adds the facts that matter only if no other fact keeps the device or definition. */
-static void add_age(struct orphan_facts *facts, const struct fate_look *look, const char *id, const struct seen *seen,
-		    char saved[REASON_SIZE])
+static void add_age(struct orphan_facts *facts, const struct fate_look *look, const char *id, uint64_t node,
+		    int64_t created_ms, char saved[REASON_SIZE])
 {
 	facts->for_guest = affinity_is_for_guest(look->world->store, id);
 	if ((facts->for_guest || look->unused || look->world->wide) &&
 	    libvirt_files_saved(look->world->disk, look->world->store->host, id, saved))
 		facts->named = saved;
 	/* seen_since() also records when the idle time began, so call it for every device. */
-	facts->idle_ms = seen_since(look->world->store, id, seen, look->note);
+	facts->idle_ms = seen_since(look->world->store, id, node, created_ms, look->note);
 }
 
 void fate_device(struct fate *fate, const struct fate_look *look, const struct inv_device *device)
@@ -154,7 +154,6 @@ void fate_device(struct fate *fate, const struct fate_look *look, const struct i
 				      .typed = *device->vgpu.type,
 				      .unused = look->unused };
 	char by[REASON_SIZE], open[REASON_SIZE], why[REASON_SIZE] = "";
-	struct seen seen = { .node = device->node };
 	/* The requesting domain's own XML keeps no variant VF. */
 	const struct request *asking = device->vgpu.framework == FW_VARIANT ? look->world->request : NULL;
 	int r = 0;
@@ -168,10 +167,9 @@ void fate_device(struct fate *fate, const struct fate_look *look, const struct i
 			add_definition(&facts, look, &device->vgpu, why);
 		if (r == 1 && look->note)
 			seen_used(look->world->store, id);
-		if (!facts.named && !facts.open && !facts.kept) {
-			seen.created_ms = inventory_created_ms(look->world->store->host, &device->vgpu);
-			add_age(&facts, look, id, &seen, by);
-		}
+		if (!facts.named && !facts.open && !facts.kept)
+			add_age(&facts, look, id, device->node,
+				inventory_created_ms(look->world->store->host, &device->vgpu), by);
 	}
 	facts.now_ms = sys_now_ms();
 	fate_of_orphan(fate, &facts);
@@ -179,8 +177,6 @@ void fate_device(struct fate *fate, const struct fate_look *look, const struct i
 
 void fate_definition(struct fate *fate, const struct fate_look *look, const struct definition *definition)
 {
-	/* No device has the inode number 1, so a device created from the definition counts as newly seen. */
-	const struct seen seen = { .node = 1 };
 	struct orphan_facts facts = { .policy = &look->world->config->policy,
 				      .alone = true,
 				      .typed = true,
@@ -189,8 +185,9 @@ void fate_definition(struct fate *fate, const struct fate_look *look, const stru
 	char name[REASON_SIZE];
 
 	facts.named = fate_named(look, definition->uuid, NULL, name);
+	/* No device has the inode number 1, so a device created from the definition counts as newly seen. */
 	if (!facts.named)
-		add_age(&facts, look, definition->uuid, &seen, name);
+		add_age(&facts, look, definition->uuid, 1, 0, name);
 	/* The recorded time may be of an earlier definition with this UUID. */
 	if (definition->created_ms > facts.idle_ms)
 		facts.idle_ms = definition->created_ms;

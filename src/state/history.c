@@ -121,23 +121,23 @@ static void note_seen(const struct store *store, const char *id, int64_t since_m
 	record_write(store->seen, id, "%" PRId64 " %" PRIu64, since_ms, node);
 }
 
-int64_t seen_since(const struct store *store, const char *id, const struct seen *device, bool note)
+int64_t seen_since(const struct store *store, const char *id, uint64_t node, int64_t created_ms, bool note)
 {
 	int64_t since = sys_now_ms();
 	struct record record;
-	char node[24];
+	char number[24];
 	long noted;
 
-	snprintf(node, sizeof(node), "%" PRIu64, device->node);
+	snprintf(number, sizeof(number), "%" PRIu64, node);
 	if (record_read(&record, store->seen, id, 2) && text_number(record.words[0], 0, since, &noted)) {
-		if (strcmp(record.words[1], node) == 0)
+		if (strcmp(record.words[1], number) == 0)
 			return noted;
 		/* Only the first look uses the creation time, which changes when the kernel evicts the inode. */
 		if (strcmp(record.words[1], "0") == 0)
-			since = device->created_ms > noted ? device->created_ms : noted;
+			since = created_ms > noted ? created_ms : noted;
 	}
 	if (note)
-		note_seen(store, id, since, device->node);
+		note_seen(store, id, since, node);
 	return since;
 }
 

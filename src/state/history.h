@@ -29,16 +29,12 @@ void affinity_put(const struct store *store, const struct lease *lease, bool for
 /* Records that the device is gone. A new device with its ID then counts as made by another program, for no guest. */
 void affinity_gone(const struct store *store, const char *id);
 
-struct seen {
-	uint64_t node;      /* distinguishes the device from an earlier one with its UUID */
-	int64_t created_ms; /* CLOCK_MONOTONIC ms; 0: not known */
-};
-
 /*
- * Returns when (CLOCK_MONOTONIC ms) the device became idle: at its last recorded use or its later creation, otherwise
- * at the first recorded look that saw it free, otherwise now. `note`: record the result.
+ * When (CLOCK_MONOTONIC ms) the device became idle: at its last recorded use or its later creation (0: not known),
+ * otherwise at the first recorded look that saw it free, otherwise now. `node` distinguishes the device from an earlier
+ * one with its UUID. `note`: record the result.
  */
-int64_t seen_since(const struct store *store, const char *id, const struct seen *device, bool note);
+int64_t seen_since(const struct store *store, const char *id, uint64_t node, int64_t created_ms, bool note);
 
 /* Records that the device is in use now: it is open, or its lease has just ended (lease_drop() calls this). */
 void seen_used(const struct store *store, const char *id);

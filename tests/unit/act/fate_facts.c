@@ -40,15 +40,15 @@ static void made(const char *id, bool for_guest)
 static void used(void)
 {
 	struct lease lease = lease_of(A, "mtty-1", "mtty", LEASE_RESERVED, VM);
-	int64_t since = seen_since(&store, A, &(struct seen){ .node = 1 }, false);
+	int64_t since = seen_since(&store, A, 1, 0, false);
 
 	sys_sleep_ms(5);
 	ok(lease_put(&store, &lease, &err) == 0 && lease_drop(&store, A, &err) == 0 &&
-		   seen_since(&store, A, &(struct seen){ .node = 1 }, false) > since,
+		   seen_since(&store, A, 1, 0, false) > since,
 	   "the end of a lease is a sign of use");
-	since = seen_since(&store, A, &(struct seen){ .node = 1 }, false);
+	since = seen_since(&store, A, 1, 0, false);
 	sys_sleep_ms(5);
-	ok(lease_drop(&store, A, &err) == 0 && seen_since(&store, A, &(struct seen){ .node = 1 }, false) == since,
+	ok(lease_drop(&store, A, &err) == 0 && seen_since(&store, A, 1, 0, false) == since,
 	   "a lease that is not there is none");
 	/* The kernel counts its time in steps of some milliseconds. */
 	sys_sleep_ms(50);
@@ -110,12 +110,11 @@ static void judged(void)
 	world.request = NULL;
 	config.policy.reclaim_grace_s = 3600;
 	ok(!is_orphan(A, "mtty-1", FW_MDEV), "not before reclaim_grace is over");
-	ok(seen_since(&store, A, &(struct seen){ .node = 1 }, false) >= world.looked_ms,
-	   "a look that may write nothing starts no grace");
+	ok(seen_since(&store, A, 1, 0, false) >= world.looked_ms, "a look that may write nothing starts no grace");
 	look.note = true;
 	is_orphan(A, "mtty-1", FW_MDEV);
 	sys_sleep_ms(5);
-	ok(seen_since(&store, A, &(struct seen){ .node = 1 }, false) < sys_now_ms(), "one that may does");
+	ok(seen_since(&store, A, 1, 0, false) < sys_now_ms(), "one that may does");
 	config.policy.reclaim_grace_s = 0;
 	used();
 	rebooted();

@@ -38,15 +38,14 @@ static void memory(void)
 	unlinkat(store.affinity, "." A ".new", AT_REMOVEDIR);
 	sys_publish(store.affinity, A, "../x y z\n", 9);
 	ok(affinity_get(&store, A, &a) == 0, "a record that is no type and parent is not trusted");
-	first = seen_since(&store, A, &(struct seen){ .node = 7 }, false);
+	first = seen_since(&store, A, 7, 0, false);
 	ok(faccessat(store.seen, A, F_OK, 0) < 0 && first > 0, "a look alone notes nothing");
-	first = seen_since(&store, A, &(struct seen){ .node = 7 }, true);
+	first = seen_since(&store, A, 7, 0, true);
 	sys_sleep_ms(5);
-	ok(seen_since(&store, A, &(struct seen){ .node = 7 }, true) == first, "what was noted stays");
-	ok(seen_since(&store, A, &(struct seen){ .node = 8 }, false) > first,
-	   "it was not noted of another device with the same UUID");
+	ok(seen_since(&store, A, 7, 0, true) == first, "what was noted stays");
+	ok(seen_since(&store, A, 8, 0, false) > first, "it was not noted of another device with the same UUID");
 	seen_forget(&store, A);
-	ok(seen_since(&store, A, &(struct seen){ .node = 7 }, false) > first, "until it is forgotten");
+	ok(seen_since(&store, A, 7, 0, false) > first, "until it is forgotten");
 }
 
 static void failures(void)
@@ -141,7 +140,7 @@ static void tidying(void)
 	struct affinity a;
 
 	affinity_put(&store, &l, false);
-	seen_since(&store, A, &(struct seen){ .node = 7 }, true);
+	seen_since(&store, A, 7, 0, true);
 	history_tidy(&store, always, never, NULL, 90);
 	ok(affinity_get(&store, A, &a) == 1 && faccessat(store.seen, A, F_OK, 0) == 0,
 	   "what is recent, or of a device that exists, is remembered");
