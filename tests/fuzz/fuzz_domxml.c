@@ -23,6 +23,8 @@
 		}                                                                                                      \
 	} while (0)
 
+static struct err err;
+
 static void must_equal(const struct request *a, const struct request *b, const struct domxml_change *changes)
 {
 	MUST(strcmp(a->uuid, b->uuid) == 0 && strcmp(a->name, b->name) == 0 && strcmp(a->project, b->project) == 0);
@@ -62,7 +64,6 @@ static void edit(const struct domxml *doc, const char *data, size_t size, unsign
 	autofree char *same = NULL, *edited = NULL, *again = NULL;
 	size_t same_len, edited_len, again_len;
 	autodomxml struct domxml *second = NULL;
-	struct err err;
 
 	choose(request, false, there);
 	for (size_t i = 0; i < request->nvgpus; i++) {
@@ -92,7 +93,6 @@ static void facts(const struct domxml *doc, unsigned int flags, bool cross)
 	struct domxml_change changes[REQUEST_MAX];
 	autodomxml struct domxml *second = NULL;
 	autofree char *edited = NULL;
-	struct err err;
 	size_t len;
 
 	choose(request, cross, changes);
@@ -151,7 +151,6 @@ static void lease(const struct domxml *doc)
 	struct migration_facts facts_list[REQUEST_MAX];
 	autofree char *made = NULL, *xml = NULL;
 	autodomxml struct domxml *second = NULL;
-	struct err err;
 	size_t len;
 
 	for (size_t i = 0; i < request->nvgpus; i++) {
@@ -182,7 +181,6 @@ static void lease(const struct domxml *doc)
 /* The record of a suspend: the hostdevs as they are, or an error. */
 static void suspended(const struct domxml *doc)
 {
-	struct err err = { 0 };
 	autofree char *made = NULL;
 
 	if (domxml_suspended(doc, &made, &err) < 0) {
@@ -204,9 +202,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t len = size - (size > 0);
 	autodomxml struct domxml *doc = NULL;
 	struct domxml *hostdevs = NULL;
-	struct err err = { 0 };
 	char uuid[UUID_SIZE];
 
+	err = (struct err){ 0 };
 	domxml_concerns(xml, len);
 	if (domxml_parse(&doc, xml, len, flags, &err) == 0)
 		suspended(doc);

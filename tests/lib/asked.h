@@ -15,7 +15,7 @@
 
 struct asked {
 	const struct host *host; /* whose store it is */
-	int reads, locked;       /* so many, and of those under the store's lock */
+	int reads, locked;       /* locked: those of them under the store's lock */
 	void (*then)(void);      /* called after each, in the process that reads */
 };
 

@@ -55,7 +55,7 @@ static inline void config_of_words(struct config *config, const char *words)
 	exit(1);
 }
 
-/* Are two policies the same? Each member, as what lies between them has no value. */
+/* Are two policies the same? By member: padding has no value. */
 static inline bool same_policy(const struct policy *a, const struct policy *b)
 {
 #define SAME(member) (a->member == b->member)

@@ -9,7 +9,6 @@
 static struct inventory inv;
 static struct err err;
 
-/* Reads it anew. */
 static inline int read_host(const struct host *host, const struct inv_query *query)
 {
 	inventory_free(&inv);

@@ -18,7 +18,6 @@
 #include "lib/tap.h"
 #include "sys/sys.h"
 
-/* The tree's directory; the host is opened on it. */
 struct tree {
 	char path[64];
 	struct host host;
@@ -61,7 +60,6 @@ static inline void tree_file(int root, const char *path, const char *value)
 static inline void tree_add(struct tree *tree, const char *text)
 {
 	int root = open(tree->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
 	char directory[PATH_MAX] = "";
 
 	if (root < 0)

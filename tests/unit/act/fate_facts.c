@@ -36,7 +36,7 @@ static void made(const char *id, bool for_guest)
 	affinity_put(&store, &lease, for_guest);
 }
 
-/* The grace begins anew with each sign of use. */
+/* Each sign of use starts the grace again. */
 static void used(void)
 {
 	struct lease lease = lease_of(A, "mtty-1", "mtty", LEASE_RESERVED, VM);

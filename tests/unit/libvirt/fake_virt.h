@@ -157,5 +157,3 @@ int virt_set_metadata(struct virt *virt, const char *uuid, const char *ns, const
 	fake.record = xml ? strdup(xml) : NULL;
 	return 0;
 }
-
-/* --- */

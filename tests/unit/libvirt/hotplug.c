@@ -31,12 +31,12 @@ static void begin(bool has)
 	free(fake.record);
 	fake = (struct fake){ .running = true, .has_a = has, .has_b = has };
 	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
-		if (kernel_remove(&live.tree.host, MDEV("mtty", "mtty-1", ids[i]), 1000, &err) < 0 ||
-		    lease_drop(&store, ids[i], &err) < 0 ||
-		    (has && kernel_create(&live.tree.host, MDEV("mtty", "mtty-1", ids[i]), &err) < 0))
-			tree_fail(err.text);
-		if (has)
-			put(ids[i], VM);
+		must(kernel_remove(&live.tree.host, MDEV("mtty", "mtty-1", ids[i]), 1000, &err));
+		must(lease_drop(&store, ids[i], &err));
+		if (!has)
+			continue;
+		must(kernel_create(&live.tree.host, MDEV("mtty", "mtty-1", ids[i]), &err));
+		put(ids[i], VM);
 	}
 }
 
@@ -68,8 +68,8 @@ static void somebody_locks(void)
 {
 	struct store theirs;
 
-	if (store_open(&theirs, &live.tree.host, true, &err) < 0 || store_lock(&theirs, 1000, &err) < 0)
-		tree_fail(err.text);
+	must(store_open(&theirs, &live.tree.host, true, &err));
+	must(store_lock(&theirs, 1000, &err));
 	locked = theirs.lock;
 	theirs.lock = -1;
 	store_close(&theirs);

@@ -42,14 +42,14 @@ static void add_l40s(struct tree *tree, const char *card)
 }
 
 /* A T4, whose vGPUs are mdevs, beside two L40S: one empty, one with a vGPU of 1 GiB. */
-static void begin(struct tree *tree)
+static void add_cards(struct tree *tree)
 {
-	tree_begin(tree, "sys/class/mdev_bus/0000:84:00.0 -> ../../bus/pci/devices/0000:84:00.0\n"
-			 "sys/bus/pci/drivers/nvidia/bind = \nsys/module/nvidia/version = 550.90.05\n"
-			 "sys/bus/pci/drivers/nvidia/0000:84:00.0 -> ../../devices/0000:84:00.0\n" PCI
-			 "0000:84:00.0/\n modalias = pci:v000010DEd00001EB8\n"
-			 " mdev_supported_types/nvidia-222/name = GRID T4-1B\n"
-			 " mdev_supported_types/nvidia-222/available_instances = 16\n");
+	tree_add(tree, "sys/class/mdev_bus/0000:84:00.0 -> ../../bus/pci/devices/0000:84:00.0\n"
+		       "sys/bus/pci/drivers/nvidia/bind = \nsys/module/nvidia/version = 550.90.05\n"
+		       "sys/bus/pci/drivers/nvidia/0000:84:00.0 -> ../../devices/0000:84:00.0\n" PCI
+		       "0000:84:00.0/\n modalias = pci:v000010DEd00001EB8\n"
+		       " mdev_supported_types/nvidia-222/name = GRID T4-1B\n"
+		       " mdev_supported_types/nvidia-222/available_instances = 16\n");
 	add_l40s(tree, "0000:41:00.0");
 	add_vf(tree, "0000:41:00.0", 0, "0000:41:00.4", "0", ALL);
 	add_vf(tree, "0000:41:00.0", 1, "0000:41:00.5", "0", ALL);
@@ -67,10 +67,10 @@ static void two_frameworks(void)
 	};
 	const struct inv_device *d;
 	const struct inv_type *t;
-	struct tree tree;
 	const struct inv_pgpu *big, *used;
+	TREE(tree, "");
 
-	begin(&tree);
+	add_cards(&tree);
 	ok(read_host(&tree.host, MDEVS(NULL)) == 0 && inv.npgpus == 1, "VFs are not read where only mdevs matter");
 	ok(read_host(&tree.host, &one_card) == 0 && inv.npgpus == 1 && inv.nparents == 2 &&
 		   strcmp(inv.pgpus[0]->address, "0001:c8:00.0") == 0 && inv.ndevices == 1,
@@ -97,7 +97,6 @@ static void two_frameworks(void)
 	ok(offered(used, "nvidia-1156") == 0, "one of another size is known from the card beside, and does not fit");
 	ok(offered(big, "nvidia-1156") == 1, "on the empty card it does");
 	ok(inventory_offer(inv.pgpus[1], "nvidia-1147") == NULL, "the T4 has types of its own");
-	tree_end(&tree);
 }
 
 static void memory(void)
@@ -105,10 +104,10 @@ static void memory(void)
 	const struct inv_query query = { .frameworks = INV_VARIANT };
 	const struct inv_offer *offer;
 	struct store store;
-	struct tree tree;
 	char text[512];
+	TREE(tree, "");
 
-	begin(&tree);
+	add_cards(&tree);
 	tree_add(&tree, "run/\nvar/lib/\n");
 	ok(read_host(&tree.host, &query) == 0 && store_open(&store, &tree.host, true, &err) == 0,
 	   "cards whose types are not remembered");
@@ -141,15 +140,14 @@ static void memory(void)
 		   inv.types[0]->max_instance == UNKNOWN,
 	   "types of one size may be what is left beside a vGPU that was made a moment ago");
 	store_close(&store);
-	tree_end(&tree);
 }
 
 static void trouble(void)
 {
 	const struct inv_query query = { .frameworks = INV_VARIANT };
-	struct tree tree;
+	TREE(tree, "");
 
-	begin(&tree);
+	add_cards(&tree);
 	tree_add(&tree, PCI "0000:41:00.5/nvidia/current_vgpu_type = many\n");
 	tree_remove(&tree, PCI "0001:c8:00.5/nvidia/creatable_vgpu_types");
 	ok(read_host(&tree.host, &query) == 0, "cards with trouble are read");
@@ -169,7 +167,6 @@ static void trouble(void)
 	tree_add(&tree, PCI "0000:03:00.0/sriov_totalvfs = 31\n");
 	EXPLAINED(&tree, "0000:03:00.0", true, "M_VFS_NOT_ENABLED", "plain VFs that are off");
 	EXPLAINED(&tree, "0000:84:00.0", true, "SR-IOV", "a card without");
-	tree_end(&tree);
 }
 
 static void plain_vfs(void)
@@ -323,9 +320,9 @@ static void vfs_are_grouped(void)
 }
 
 /* Four VFs, what each offers of a type of which `max` fit; the first one carries a vGPU where `used`. */
-static void begin_vfs(struct tree *tree, const char *const available[4], const char *max, bool used)
+static void add_vfs(struct tree *tree, const char *const available[4], const char *max, bool used)
 {
-	tree_begin(tree, sriov_card);
+	tree_add(tree, sriov_card);
 	for (int i = 0; i < 4; i++) {
 		add_mdev_vf(tree, dense[i], i, available[i]);
 		tree_addf(tree,
@@ -359,16 +356,15 @@ static void lost_vfs_are_passed_over(void)
 	const char *one[] = { "nvidia-742", NULL };
 
 	for (ROWS(row, lost_vfs)) {
-		struct tree tree;
 		char result[32];
+		TREE(tree, "");
 
-		begin_vfs(&tree, row->available, row->max, strstr(row->how, "used"));
+		add_vfs(&tree, row->available, row->max, strstr(row->how, "used"));
 		read_host(&tree.host, strstr(row->how, "all") ? EVERYTHING : MDEVS(one));
 		snprintf(result, sizeof(result), "%d ", offered(inv.pgpus[0], "nvidia-742"));
 		for (size_t p = 0; p < inv.nparents; p++)
 			strcat(result, inv.parents[p]->lost ? "L" : ".");
 		is(result, row->result, row->says);
-		tree_end(&tree);
 	}
 }
 

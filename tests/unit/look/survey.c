@@ -23,8 +23,7 @@ static void put(const char *id, const char *type, enum lease_state state, const 
 
 static void drop(const char *id)
 {
-	if (lease_drop(&store, id, &err) < 0)
-		tree_fail(err.text);
+	must(lease_drop(&store, id, &err));
 }
 
 static size_t leased(void)
@@ -47,9 +46,10 @@ static void look(bool wide)
 {
 	anew();
 	s.wide = wide;
-	if (survey_start(&s, &err) < 0 || survey_ahead(&s, INT64_MAX, &err) < 0 || store_lock(&store, 1000, &err) < 0 ||
-	    survey_read(&s, &err) < 0)
-		tree_fail(err.text);
+	must(survey_start(&s, &err));
+	must(survey_ahead(&s, INT64_MAX, &err));
+	must(store_lock(&store, 1000, &err));
+	must(survey_read(&s, &err));
 	if (wide)
 		fate_mark(&s);
 	store_unlock(&store);
