@@ -9,6 +9,7 @@
 #include <fcntl.h>
 
 #include "base/auto.h"
+#include "base/mem.h"
 #include "sys/sys.h"
 #include "lib/tap.h"
 
@@ -26,7 +27,7 @@ static int feed(int dir, const char *name)
 {
 	autoclose int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	autofree char *data = NULL;
-	uint8_t *exact;
+	autofree uint8_t *exact = NULL;
 	size_t len;
 	int r;
 
@@ -35,13 +36,8 @@ static int feed(int dir, const char *name)
 	r = sys_slurp(fd, INPUT_MAX, &data, &len);
 	if (r < 0)
 		return r;
-	exact = malloc(len > 0 ? len : 1);
-	if (!exact)
-		return -ENOMEM;
-	memcpy(exact, data, len);
-	r = LLVMFuzzerTestOneInput(exact, len);
-	free(exact);
-	return r;
+	exact = memcpy(mem_new(len + (len == 0), 1), data, len);
+	return LLVMFuzzerTestOneInput(exact, len);
 }
 
 /* tests/fuzz/corpus/NAME of the source tree, for a program called fuzz_NAME. */
