@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "act/lifecycle.h"
@@ -349,9 +348,9 @@ static bool is_guarded(struct hook *hook, const struct operation *operation)
 	if (hook->parent >= 0)
 		mem_exit_status(EXIT_REFUSED);
 	if (status)
-		log_warn("%s: domain %s: the hook's process %s %d; run 'vgpu-lease check'", hook->op, hook->name,
-			 WIFSIGNALED(status) ? "was killed by signal" : "ended with status",
-			 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+		log_warn(
+			"%s: domain %s: the hook's process crashed or was killed (wait status %d); run 'vgpu-lease check'",
+			hook->op, hook->name, status);
 	return hook->parent == GUARDED_CHILD_ENDED;
 }
 
@@ -365,7 +364,6 @@ static int serve(int argc, char **argv)
 	struct err err = { 0 };
 	char prefix[PREFIX_SIZE];
 	bool can_fail, refused = false;
-	int r;
 
 	sys_begin();
 	umask(077);
@@ -388,8 +386,7 @@ static int serve(int argc, char **argv)
 	}
 	if (is_guarded(&hook, operation))
 		return EXIT_SUCCESS;
-	r = run(&hook, operation, &err);
-	if (r < 0) {
+	if (run(&hook, operation, &err) < 0) {
 		refused = can_fail;
 		if (refused) {
 			log_refusal(&hook, &err);

@@ -28,7 +28,7 @@ void survey_end(struct world *w)
 	*w = (struct world){ 0 };
 }
 
-/* PRESENCE_UNKNOWN: the framework, or the card of an actively leased VF, was not read, or the kernel cannot be asked. */
+/* PRESENCE_UNKNOWN: the framework or the card of an actively leased VF was not read, or the kernel cannot be asked. */
 static enum presence presence_of(const struct world *w, const struct lease *lease)
 {
 	const struct vgpu_ref *vgpu = &lease->vgpu;
