@@ -313,6 +313,11 @@ static void judge(struct capacity *space, const struct card_load *load, const st
 	if (card->nvidia && *load->other && !load->mixed) {
 		if (!load->leased_beside && !load->kept)
 			advise_retype(space, load, asked);
+		else if (card->framework == FW_VARIANT && pool_serves(card, load->other))
+			snprintf(
+				space->fix, sizeof(space->fix),
+				"empty the card, then run 'nvidia-smi vgpu -i %s -shm 1' (mixed-size mode, lost at a reboot)",
+				card->address);
 		bound(space, 0, CAUSE_BLOCKED, "holds %s (%d MiB), and a pGPU holds one framebuffer size at a time",
 		      load->other, load->other_mib);
 	}
