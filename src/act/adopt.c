@@ -184,7 +184,6 @@ static int judge_attached(struct gc *c, const struct running_domain *domain, con
 	return r;
 }
 
-/* Reports the vGPUs that a suspend detached from the domain and no resume has attached. */
 static void report_taken(struct gc *c, const struct running_domain *domain)
 {
 	char why[REASON_SIZE];

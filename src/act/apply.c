@@ -57,13 +57,11 @@ int apply_lock(struct apply *apply, struct err *err)
 	do
 		r = store_lock(apply->store, sys_left_ms(apply->wait_by_ms), err);
 	while (r == -ETIMEDOUT && apply_has_time(apply));
-	/* Report the whole wait, not only its last part. */
 	if (r == -ETIMEDOUT)
 		store_lock_holder(apply->store, NULL, (int)(sys_now_ms() - began_ms), err);
 	return r;
 }
 
-/* Returns the deadline of the whole run, including an undo. */
 static int64_t last_ms(const struct apply *apply)
 {
 	return apply->wait_by_ms + policy_create_ms(apply->policy);
@@ -170,14 +168,9 @@ int apply_lease(struct apply *apply, const struct step *steps, size_t n, struct 
 	return r;
 }
 
-/*
- * Delays the release of the domain's own device, as in a restore right after a save, so that the prepare can take over
- * the device. Returns 1: the device is gone, so its lease can be replaced; 0: its lease stays; -EAGAIN as
- * apply_reserve().
- */
+/* Delays the release of the domain's own device. 1: the device is gone, so its lease can be replaced; 0: it stays. */
 static int hold_back(const struct apply *apply, const struct step *step, struct lease *lease, struct err *err)
 {
-	/* A plain VF always exists. */
 	bool gone = step->kind == STEP_CREATE && step->vgpu.framework != FW_VF;
 
 	if (store_check_vgpu(apply->store, lease->vgpu.id, err) < 0)
@@ -235,7 +228,6 @@ static int wait_turn(struct apply *apply, const struct step *step, struct err *e
 	} while (apply->lock == -ETIMEDOUT && !hung && apply->patient && apply_has_time(apply));
 	if (apply->lock != -ETIMEDOUT)
 		return apply->lock < 0 ? apply->lock : 0;
-	/* Report the whole wait, not only its last part. */
 	store_lock_holder(apply->store, pgpu, (int)(sys_now_ms() - began_ms), err);
 	return err_recode(err, hung || apply->patient || !apply_has_time(apply) ? EBUSY : EINPROGRESS);
 }
@@ -284,7 +276,6 @@ static int settle(struct apply *apply, const struct step *step, struct applied *
 	if (r < 0)
 		return r;
 	done->now = lease;
-	/* With apply->work, keep the work lock for apply_end(). */
 	if (!apply->work)
 		end_work(done);
 	return 0;
@@ -298,10 +289,7 @@ static void leave_hanging(struct applied *done)
 	forget_done(done);
 }
 
-/*
- * Drops a reservation or, with `drops`, any lease: no process creates the device, because this run holds the work lock.
- * Marks any other lease `releasing`. Returns 1: the device may exist; 0: dropped, or no longer this run's lease.
- */
+/* 1: marked `releasing`, so the device may exist; 0: dropped, because this run holds the work lock, or not ours. */
 static int undo_lease(const struct apply *apply, const struct applied *done, bool drops, struct err *err)
 {
 	const char *id = done->now.vgpu.id;
@@ -331,10 +319,7 @@ static int undo_lease(const struct apply *apply, const struct applied *done, boo
 	return r;
 }
 
-/*
- * Gives up one lease, and removes a device that this run made. If the removal fails, keeps the lease, because a device
- * that we made must have a lease.
- */
+/* A device that cannot be removed keeps its lease. */
 static int undo(struct apply *apply, struct applied *done, bool drops, struct err *err)
 {
 	struct policy policy = *apply->policy;
@@ -360,7 +345,7 @@ static int undo_step(struct apply *apply, struct applied *done, struct err *why)
 	return err_recode(why, ETIMEDOUT);
 }
 
-/* Gives up the failed step and all later steps. Keeps devices of an earlier round, so that apply_undo() finds them. */
+/* Keeps devices of an earlier round, so that apply_undo() finds them. */
 static void drop_rest(struct apply *apply, const struct step *steps, size_t n, size_t i)
 {
 	for (; i < n; i++) {

@@ -18,7 +18,6 @@ static int no_answer(struct err *err)
 	return err_set(err, EBUSY, "its driver does not answer reads of sysfs; see dmesg");
 }
 
-/* The creation of a step's vGPU, or the completion of an existing vGPU. */
 struct creation {
 	const struct apply *apply;
 	const struct host *host;
@@ -67,7 +66,6 @@ static int left_ms(const struct creation *creation)
 	return left > LEAST_MS ? left : LEAST_MS;
 }
 
-/* Runs `write` in a child. A child that hangs keeps the locks. */
 static int run_child(struct creation *creation, int (*write)(void *, struct err *), int answer_ms, struct err *err)
 {
 	const int locks[] = { creation->apply->lock, creation->work };
@@ -75,10 +73,7 @@ static int run_child(struct creation *creation, int (*write)(void *, struct err 
 	return timed_child_run(write, creation, creation->host->root, locks, left_ms(creation), answer_ms, err);
 }
 
-/*
- * Checks whether a killed child has created the device. We hold the locks, so no other process can have created it. 0:
- * yes; -EINTR: no; -ETIMEDOUT: the driver does not answer, and the device may still appear.
- */
+/* After the child was killed: 0: created; -EINTR: not; -ETIMEDOUT: no answer, and it may still appear. */
 static int look_again(const struct creation *creation, struct err *err)
 {
 	int exists = kernel_exists(creation->host, creation->vgpu);
@@ -93,10 +88,7 @@ static int write_create(struct creation *creation, struct err *err)
 	int r = run_child(creation, create_device, BOUNDED_ANSWER_MS, err);
 
 	if (r == -EHOSTDOWN) {
-		/*
-		 * The child hangs in a read, and ends without a write, so the pGPU's lock can be released. The work
-		 * lock ends with the lease.
-		 */
+		/* The child hangs in a read, and ends without a write. The work lock ends with the lease. */
 		store_unlock_pgpu(creation->apply->lock);
 		return no_answer(err);
 	}
@@ -111,7 +103,6 @@ static int write_create(struct creation *creation, struct err *err)
 	return r == -EAGAIN ? err_recode(err, EBUSY) : r;
 }
 
-/* Reads the attributes of the UUID's mdevctl definition, if the definition has the vGPU's type. */
 static int read_attrs(struct creation *creation, struct err *err)
 {
 	struct definition definition;
@@ -134,10 +125,7 @@ static int write_params(struct creation *creation, struct err *err)
 		       : r;
 }
 
-/*
- * Waits until the vGPU is complete, then sets the attributes of its mdevctl definition and the parameters. An adopted
- * vGPU gets only the parameters; a failure is logged, and only a hang is an error.
- */
+/* An adopted vGPU gets only the parameters. Their failure is logged, and only a hang is an error. */
 static int complete(struct creation *creation, struct err *err)
 {
 	const struct apply *apply = creation->apply;
@@ -173,7 +161,6 @@ static int create(struct creation *creation, struct applied *done, struct err *e
 	return complete(creation, err) < 0 ? err_recode(err, EIO) : 0;
 }
 
-/* Waits until the domain's previous QEMU has closed the device. */
 static int wait_closed(const struct apply *apply, const struct step *step, struct err *err)
 {
 	int64_t began_ms = sys_now_ms(), by_ms = began_ms + (int64_t)apply->policy->release_timeout_s * 1000;

@@ -25,10 +25,7 @@ static int is_open(const struct fate_look *look, const char *id, char why[REASON
 	return r;
 }
 
-/*
- * Do libvirt's files show that the running domain has the device, or can resume it? True if unknown. For a VF, any
- * suspend record counts, because suspend records spell VF addresses differently.
- */
+/* True if unknown. Suspend records spell VF addresses differently, so for a VF any record counts. */
 static bool files_have(const struct libvirt_files *disk, const struct lease *lease)
 {
 	const struct vgpu_ref *vgpu = &lease->vgpu;
@@ -135,7 +132,6 @@ static void add_definition(struct orphan_facts *facts, const struct fate_look *l
 		facts->kept = why;
 }
 
-/* Adds the facts that matter only if no other fact keeps the device or definition. */
 static void add_age(struct orphan_facts *facts, const struct fate_look *look, const char *id, uint64_t node,
 		    int64_t created_ms, char saved[REASON_SIZE])
 {
@@ -195,7 +191,6 @@ void fate_definition(struct fate *fate, const struct fate_look *look, const stru
 	fate_of_orphan(fate, &facts);
 }
 
-/* Has a removal of this device failed in this run? */
 static bool is_stuck(const struct world *w, const char *id)
 {
 	for (size_t i = 0; i < w->nfailed_attempts; i++)

@@ -150,10 +150,7 @@ static void judge(struct gc *c)
 		if (device->vgpu.framework == FW_VF || lease_find(leases, device->vgpu.id) || is_no_vgpu(c, device))
 			continue;
 		judge_orphan(c, &device->vgpu, device, NULL);
-		/*
-		 * A release may have removed the device between the reads, and dropped its lease. A removed device is
-		 * not foreign.
-		 */
+		/* A release may have removed the device, and dropped its lease, between the reads. */
 		if (c->items[c->n - 1].outcome == GC_GOES && kernel_exists(c->world.store->host, &device->vgpu) != 1)
 			c->n--;
 	}
@@ -267,7 +264,6 @@ static void report_outcome(struct gc_item *item, int r, const struct err *err)
 	}
 }
 
-/* Marks one lease, if the lease has not changed. True: the release must be finished. */
 static bool claim(struct gc *c, struct gc_item *item)
 {
 	const struct event_about about = event_of(&item->lease);

@@ -61,10 +61,7 @@ static void rounds_end(struct rounds *r)
 	store_close(&r->store);
 }
 
-/*
- * Makes the next plan. 0: planned, with the store's lock held; negative: not planned, without the lock. If a device has
- * appeared since the search of all processes, searches again, at most MOST_TRIES times in all.
- */
+/* 0: planned, with the store's lock. A device that appears after the search of all processes causes another search. */
 static int plan_round(struct rounds *r, struct err *err)
 {
 	struct world *world = &r->world;
@@ -224,7 +221,6 @@ static bool may_answer(const struct rounds *r)
 	return false;
 }
 
-/* Removes failed attempts at busy pGPUs. False: none found. */
 static bool forget_busy(struct world *world)
 {
 	size_t n = 0;
@@ -238,10 +234,7 @@ static bool forget_busy(struct world *world)
 	return true;
 }
 
-/*
- * Waits or removes vGPUs if the plan cannot be carried out now. Returns 0 to plan again. Refuses only after a wide
- * survey, which reads the facts for the text of the refusal. Needs the store unlocked.
- */
+/* 0: plan again; negative: refused, only after a wide survey, which has the facts for the text. */
 static int between_rounds(struct rounds *r, struct err *err)
 {
 	bool wide = r->world.wide;
@@ -323,7 +316,6 @@ static int apply_round(struct rounds *r, struct err *err)
 	return 1;
 }
 
-/* Plans until a plan is carried out. A start then has its vGPUs; an arrival has its reservations. */
 static int rounds_run(struct rounds *r, struct err *err)
 {
 	const struct plan *plan = &r->plan;
@@ -343,10 +335,7 @@ static int rounds_run(struct rounds *r, struct err *err)
 		n = (arrives ? apply_reserve : apply_lease)(&r->apply, plan->steps, plan->nsteps, err);
 		store_unlock(&r->store);
 		if (n == -EAGAIN) {
-			/*
-			 * Another process holds a work lock. apply_reserve() may have reserved some vGPUs;
-			 * apply_lease() has written nothing.
-			 */
+			/* Another process holds a work lock. apply_reserve() may have reserved some vGPUs. */
 			if (arrives)
 				apply_undo(&r->apply);
 			if (!pause_round(r))

@@ -45,10 +45,7 @@ int unleased_pass(const struct lifecycle *lifecycle, const char *why, enum err_a
 	return 0;
 }
 
-/*
- * Must the step's lease be written? A created device needs a lease as its owner. A kept device without an active lease
- * needs one to stop a pending release.
- */
+/* A created device needs a lease as its owner; a kept one without an active lease, to stop its release. */
 static bool needs_lease(const struct step *step, const struct leases *leases)
 {
 	const struct lease *lease = lease_find(leases, step->vgpu.id);

@@ -32,10 +32,7 @@ static void exclude_unlockable(struct world *world)
 	}
 }
 
-/*
- * Does a refusal depend on what only root may read? Capacity and quota do, because what is not known to be unused is
- * never removed.
- */
+/* What is not known to be unused is never removed, so capacity and quota depend on what only root may read. */
 static int check_seen(const struct plan *plan, const struct world *world, struct err *err)
 {
 	const char *unread;
@@ -95,7 +92,6 @@ int preview_plan(struct plan *plan, struct world *world, struct err *err)
 	return survey_see(world, err) < 0 ? -err->code : make_plan(plan, world, err);
 }
 
-/* Could the hook write the leases of the plan? A plan that first removes vGPUs also frees the space for new leases. */
 static int look_at_leases(struct preview *p, struct err *err)
 {
 	bool arrives = p->world.mode != PLAN_PREPARE;
@@ -115,7 +111,6 @@ static int look_at_leases(struct preview *p, struct err *err)
 	return r;
 }
 
-/* Rewrites the XML if the plan has all steps or removes vGPUs. Negative: the plan refuses, or the rewrite failed. */
 static int make_xml(struct preview *p, struct err *err)
 {
 	const struct lifecycle *lifecycle = p->lifecycle;

@@ -327,11 +327,7 @@ static int remove_orphan(struct removal *removal, enum release_part part, int wa
 			       err_describe(-there));
 	if (there)
 		return err_set(err, EAGAIN, "vGPU %s: its device was created a moment ago", vgpu->id);
-	/*
-	 * Remove the definition first, and keep the device if the definition stays. Nova would count a definition
-	 * without a device, and give it to an instance, whose start would fail. Nova can still use a device without a
-	 * definition.
-	 */
+	/* First the definition: Nova counts one without a device, gives it to an instance, and the start fails. */
 	r = vgpu->framework == FW_MDEV ? mdevctl_undefine(host, vgpu->id, vgpu->parent, err) : 0;
 	if (r < 0)
 		return r;

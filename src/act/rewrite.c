@@ -105,7 +105,6 @@ static int change_vfs(struct rewrite *r, const struct preview *preview, const si
 	return 0;
 }
 
-/* Plans the VFs. Without VFs, reads the host only for the migration facts of the mdevs. */
 static int ask_host(struct rewrite *r, const struct config *config, struct err *err)
 {
 	const struct request *request = domxml_request(r->doc);

@@ -93,10 +93,7 @@ struct asked {
 	int available;
 };
 
-/*
- * How many instances of the requested type one instance of `type` uses up: the ratio of the two counts of available
- * instances. For example, an mtty-2 has two ports, and an mtty-1 has one. If a count is missing, 1.
- */
+/* What one instance uses up: the ratio of the two offers (an mtty-2 has two ports, an mtty-1 one); if unknown, 1. */
 static double cost_of(const struct asked *asked, const char *type)
 {
 	const struct inv_offer *offer = inventory_offer(asked->card, type);
@@ -223,7 +220,6 @@ static void explain_no_instance(struct capacity *space, const struct inventory *
 	plan_text_instance_fix(card, type, mig, space->fix);
 }
 
-/* Suggests a retype command. Suggests only its dry run if a vGPU cannot be removed or was not made for a guest. */
 static void advise_retype(struct capacity *space, const struct card_load *load, const struct asked *asked)
 {
 	const struct policy *policy = &asked->query->world->config->policy;

@@ -36,7 +36,6 @@ static void creating(struct fate *fate, const struct lease_facts *f)
 		say(fate, true, "its creation was interrupted");
 }
 
-/* Judges a lease whose domain does not run, or runs without the device. */
 static void without_domain(struct fate *fate, const struct lease_facts *f)
 {
 	int64_t age_ms = f->now_ms - f->lease->since_ms;
@@ -83,7 +82,6 @@ static void judge_lease(struct fate *fate, const struct lease_facts *f)
 		without_domain(fate, f);
 }
 
-/* When to judge the lease again; 0: after an event. The handler's loop retries releases. */
 static int64_t next_look(const struct lease_facts *f)
 {
 	const struct lease *lease = f->lease;

@@ -9,7 +9,6 @@
 #include "base/mem.h"
 #include "base/text.h"
 
-/* The section of the type that Nova gives this parent; NULL: none. */
 static const struct section *section_of(const struct config *config, const char *parent)
 {
 	const struct section *rest = NULL;
@@ -25,7 +24,6 @@ static const struct section *section_of(const struct config *config, const char 
 	return rest;
 }
 
-/* Writes pci_0000_84_00_0 for 0000:84:00.0, and mtty_mtty for mtty. */
 static void name_device(char out[NOVA_DEVICE_SIZE], const char *parent, bool pci)
 {
 	if (!pci) {

@@ -116,7 +116,6 @@ void plan_step(const struct planner *p, enum step_kind kind, const struct vgpu_r
 	snprintf(p->step->why, sizeof(p->step->why), "%s", why);
 }
 
-/* Adds the step's lease, or replaces the vGPU's lease, so that later requests count the vGPU once. */
 static void promise_step(struct planner *p)
 {
 	struct leases *leases = &p->world->leases;
@@ -203,7 +202,6 @@ static bool may_come(const struct planner *p)
 	return !other_kind;
 }
 
-/* Must an arrival wait to reserve this VF, because another domain has leased it? */
 static bool is_reserved_late(const struct planner *p)
 {
 	const struct world *world = p->world;
@@ -326,10 +324,7 @@ static bool plan_request(struct planner *p)
 	return p->world->mode == PLAN_ASSIGN ? plan_assignment(p) : plan_arrival(p);
 }
 
-/*
- * Refuses a placeholder at a start: libvirt has read the XML and accepts no other UUID. The steps remain, to show what
- * the domain would get with a UUID of its own.
- */
+/* libvirt accepts no other UUID at a start. The steps remain, to show what the domain would get with one of its own. */
 static void refuse_placeholder(struct planner *p)
 {
 	const struct request *request = p->world->request;
@@ -349,7 +344,6 @@ static enum owner owner_when_created(const struct planner *p)
 {
 	const struct vgpu_ref *vgpu = &p->step->vgpu;
 
-	/* A definition is only for its own UUID and parent. */
 	return owner_of(&(struct owner_facts){ .framework = vgpu->framework,
 					       .created = true,
 					       .defined = p->resolved->defined &&

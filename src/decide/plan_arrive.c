@@ -130,10 +130,7 @@ static bool adopt_instead(struct planner *p, const struct inv_device *named, siz
 	return true;
 }
 
-/*
- * Does the existing device with the arriving vGPU's ID have the right type? The metadata and the source decide, not the
- * pool's only type, because the operator may have created the device.
- */
+/* The pool's only type does not decide, because the operator may have created the device. */
 static bool has_right_type(const struct planner *p, const struct inv_device *device)
 {
 	enum type_source source = p->resolved->source;
@@ -145,7 +142,6 @@ static bool has_right_type(const struct planner *p, const struct inv_device *dev
 		       : plan_type_means(p, inventory_card_of(device), device->vgpu.type);
 }
 
-/* Refuses this vGPU if the domain must not get another, because of migrate_uuid = keep or of Nova's assignment. */
 static bool refuse_taken(struct planner *p, const struct inv_device *device, const struct lease *lease)
 {
 	const struct resolved_request *resolved = p->resolved;

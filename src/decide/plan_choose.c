@@ -32,10 +32,7 @@ static bool has_failed(const struct world *world, const struct inv_pgpu *card, c
 	return false;
 }
 
-/*
- * The rules by which a candidate is preferred, most important first: no recent failure, a near NUMA node, the most
- * (pack) or least (spread) use, the least (pack) or most (spread) framebuffer, the lowest address.
- */
+/* By which a candidate is preferred, the most important first. `pack` takes full and small cards, `spread` others. */
 enum rule { BY_FAILURE, BY_NODE, BY_SHARE, BY_SIZE, BY_ADDRESS, NO_CHOICE };
 
 static bool better(const struct planner *p, const struct candidate *a, const struct candidate *b, enum rule *rule)
@@ -109,10 +106,7 @@ static bool blocks_type(const struct inventory *inv, const struct inv_pgpu *card
 	return a->framebuffer_mib != b->framebuffer_mib;
 }
 
-/*
- * Would removing a vGPU of `type` from this parent (NULL: not known) make capacity for the candidate? Below a cap, and
- * for a MIG-backed type, only the candidate's own type does.
- */
+/* Below a cap, and for a MIG-backed type, only removing the candidate's own type makes capacity. */
 static bool gives_capacity(const struct candidate *c, const struct inventory *inv, const char *type,
 			   const struct inv_parent *parent)
 {
@@ -123,7 +117,6 @@ static bool gives_capacity(const struct candidate *c, const struct inventory *in
 	return c->space.parent || !parent || pool_gives(parent, c->type);
 }
 
-/* What can be removed: what blocks the type, and what does not but makes capacity. */
 struct removable {
 	struct removable_other {
 		const char *id;
@@ -169,10 +162,7 @@ static struct removable_other take_other(struct removable *found, int need)
 	return taken;
 }
 
-/*
- * Finds what to remove from the card: all that blocks the type, and as much more as makes capacity for one. False: that
- * is not possible.
- */
+/* All that blocks the type, and as much more as makes capacity for one. */
 static bool find_removes(struct planner *p, const struct candidate *c)
 {
 	const struct world *world = p->world;
@@ -245,7 +235,6 @@ static bool gives_vf(const struct inv_parent *vf, const char *type, struct capac
 	return false;
 }
 
-/* Finds the capacity of the card, or of p->only. False: the card is not a candidate. */
 static bool find_capacity(const struct planner *p, struct candidate *c, const char *id)
 {
 	const char *type = c->type;
@@ -332,7 +321,6 @@ static void search_for_type(struct planner *p, const char *type, struct search *
 		found->fullest = fullest;
 }
 
-/* Adds verdicts for the pGPUs of a type that is not searched, because an earlier type has capacity. */
 static void pass_over(const struct planner *p, const char *type, struct search *found)
 {
 	const struct inventory *inv = &p->world->inv;
@@ -359,7 +347,6 @@ static bool is_alike(const struct world *world, const char *a, const char *b)
 	       x->slices == y->slices;
 }
 
-/* Finds a VF for this type among the planned removals; NULL: none. */
 static const struct inv_parent *freed_vf(const struct planner *p, const char *type)
 {
 	for (size_t i = 0; i < p->plan->nremoves; i++) {

@@ -15,7 +15,6 @@
  */
 enum { SHOWN_VFS = 6, SHOWN_CARDS = 8, LINE_BYTES = 800, MORE_BYTES = 20 };
 
-/* Adds where the type comes from, except if it comes from the metadata. */
 static void add_source(const struct resolved_request *resolved, char *buf, size_t size)
 {
 	switch (resolved->source) {
@@ -74,7 +73,6 @@ static void add_other_types(const struct planner *p, char *buf, size_t size)
 		text_add(buf, size, " in its <vgpu:device>");
 }
 
-/* Does the type fill its GPU instance? A smaller type with as many slices does not. */
 static bool fills_instance(const struct inv_pgpu *card, const struct inv_type *type)
 {
 	for (size_t i = 0; i < card->noffers; i++)
@@ -99,7 +97,6 @@ void plan_text_instance_fix(const struct inv_pgpu *card, const struct inv_type *
 		 profile, exact ? "" : " (see 'nvidia-smi mig -lgip')");
 }
 
-/* Why one card has no capacity. Points to the texts of other structs. */
 struct card_cause {
 	const char *card;
 	enum cause cause;
@@ -124,10 +121,7 @@ static bool is_beside(const struct planner *p, const struct verdict *v)
 	return itself || (missing && !card->section && card->claim == CLAIM_DEFAULT && v->card->ready);
 }
 
-/*
- * Lists why a request cannot be served. The causes that are easiest to remove come first: the text has the fix for the
- * first cause, and may leave out the last. The caller frees the list.
- */
+/* The causes that are easiest to remove come first: the text has the fix for the first, and may leave out the last. */
 static struct card_cause *list_causes(const struct planner *p, size_t *n)
 {
 	const struct plan *plan = p->plan;
@@ -155,10 +149,7 @@ static bool is_same(const struct card_cause *a, const struct card_cause *b)
 	return a->cause == b->cause && strcmp(a->reason, b->reason) == 0;
 }
 
-/*
- * Writes one cause with its cards: "0000:84:00.0, 0000:85:00.0: full (16 of 16 in use)". Names each card once, even if
- * several types have the cause. Returns the number of cards.
- */
+/* "0000:84:00.0, 0000:85:00.0: full (16 of 16 in use)". Returns the number of cards. */
 static int one_cause(struct card_cause *list, size_t n, size_t first, char *buf, size_t size)
 {
 	int cards = 0;
@@ -191,7 +182,6 @@ static bool is_leased_on(const struct planner *p, const char *card)
 	return false;
 }
 
-/* What to do about a full card without leases. */
 static const char *unleased(const struct planner *p, const char *card)
 {
 	const struct inv_pgpu *pgpu = inventory_pgpu(&p->world->inv, card);
@@ -252,10 +242,7 @@ static void text_fix(const struct planner *p, const struct card_cause *list, siz
 	}
 }
 
-/*
- * Does the card have capacity for a type of the request? Without a type, uses that of the card's section. Sets
- * *unsuited if the card's free VFs do not suit the hostdev.
- */
+/* Without a type, of the card's section. Sets *unsuited if the free VFs do not suit the hostdev. */
 static bool has_capacity(const struct planner *p, const struct capacity_query *query, const struct inv_pgpu *card,
 			 bool *unsuited)
 {
@@ -321,7 +308,6 @@ bool plan_text_free_vfs(const struct planner *p, char *buf, size_t size)
 	return found || unsuited || !pooled;
 }
 
-/* Writes the end of the refusal, which is never left out: free VFs, and the fix. */
 static void text_end(const struct planner *p, const char *fix, char *buf, size_t size)
 {
 	buf[0] = '\0';

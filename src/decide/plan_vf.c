@@ -15,10 +15,7 @@
 #include "base/text.h"
 #include "internal.h"
 
-/*
- * The lease of the query's own ID counts only if an earlier step of this plan has promised it. A lease whose VF is
- * gone, for example since fewer VFs are enabled, takes nothing from the others.
- */
+/* Of the query's own ID only a promise counts. A lease whose VF is gone takes nothing from the others. */
 bool capacity_counts(const struct capacity_query *query, const struct lease *lease)
 {
 	if (lease->vgpu.framework != FW_MDEV && !inventory_parent(&query->world->inv, lease->vgpu.parent))
@@ -36,7 +33,6 @@ static bool leased_parent(const struct capacity_query *query, const char *parent
 	return false;
 }
 
-/* Outside the pool, every VF counts. For a type that the card does not serve, every pooled VF counts. */
 static bool is_pooled(const struct inv_parent *parent, const char *type)
 {
 	if (!parent->card->pool.in_pool)
@@ -65,7 +61,6 @@ const struct failed_attempt *capacity_failed_attempt(const struct world *world, 
 	return found;
 }
 
-/* Does the domain have this VF, or name it at this start? If so, its IOMMU group is the domain's. */
 static bool is_own(const struct capacity_query *query, const char *vf)
 {
 	const struct world *world = query->world;
@@ -94,11 +89,7 @@ static bool blocks_group(const struct capacity_query *query, const struct inv_pa
 	return true;
 }
 
-/*
- * Can the domain have this VF's IOMMU group? If not, sets `why`. A group belongs to one domain, and QEMU fails with
- * "group is not viable" if another driver holds a device of the group. The group of a variant VF counts only if it was
- * read, or if the card's VFs have none.
- */
+/* QEMU needs the whole group. That of a variant VF counts only if it was read, or if the card's VFs have none. */
 static bool group_is_free(const struct capacity_query *query, const struct inv_parent *p, char why[REASON_SIZE])
 {
 	const struct inventory *inv = &query->world->inv;
@@ -164,7 +155,6 @@ bool capacity_parent_suits(const struct inv_parent *parent, const struct vgpu_re
 	       strstr(parent->driver, "vfio");
 }
 
-/* Is this the first VF of its IOMMU group, among all VFs of the card (`type` NULL) or among the free VFs? */
 static bool is_unit(const struct capacity_query *query, const struct inv_parent *parent, const char *type)
 {
 	struct inv_parent *const *p = parent->card->parents;
@@ -296,7 +286,6 @@ static bool group_permits(struct planner *p, const struct inv_parent *vf)
 	return *vf->group && !*vf->beside ? plan_in_use(p) : false;
 }
 
-/* Another program has set a type that was not requested. The VF can be used if this type can be removed. */
 static bool replace_type(struct planner *p, const struct inv_device *device)
 {
 	const struct resolved_request *resolved = p->resolved;
