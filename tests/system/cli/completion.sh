@@ -31,6 +31,11 @@ unknown() {
 is "$(complete_line '')" "status list show types inventory init plan rewrite check gc release retype log metrics export attach detach suspend resume help" "the commands"
 is "$(complete_line help s)" "status show suspend" "and those that help tells of"
 is "$(complete_line --root "$root" re)" "rewrite release retype resume" "behind an option with its value, too"
+# --json and the options of a table exclude each other.
+for line in '--json=--json' '--output ID=--output' '--sort ID=--output' '--no-headings=--output'; do
+	read -ra words <<<"${line%=*}"
+	is "$(complete_line list "${words[@]}" -- | grep -oE -- '--(json|output)' | xargs)" "${line#*=}" "behind ${line%=*} what goes with it"
+done
 is "$(complete_line list --)" "--root --config --help --version --json --output --sort --no-headings --domain --pgpu --type --state" "the options of a command"
 is "$(complete_line gc --t)" "--type" "those of its own"
 is "$(complete_line plan --op m)" "migrate" "their values"
