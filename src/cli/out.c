@@ -229,41 +229,18 @@ void out_age(char out[32], int64_t boot_ms)
 		snprintf(out, 32, "%ldd", s / 86400);
 }
 
-/* Parses "-1h" or "2 hours ago". A unit can be abbreviated, down to its first letter. */
+/* Parses "-30m", a distance from now. */
 static bool read_distance(int64_t *at, const char *text, time_t now)
 {
-	static const struct {
-		const char *name;
-		int seconds;
-	} units[] = { { "seconds", 1 }, { "minutes", 60 }, { "hours", 3600 }, { "days", 86400 }, { "weeks", 604800 } };
-	bool sign = *text == '-';
-	const char *number = text + sign, *unit = number + strspn(number, "0123456789");
-	size_t digits = (size_t)(unit - number), len;
+	static const char units[] = "smhd";
+	static const int seconds[] = { 1, 60, 3600, 86400 };
+	char number[10], unit[2];
+	int end;
 
-	unit += strspn(unit, " ");
-	len = strcspn(unit, " ");
-	if (!digits || digits > 9 || !len || strcmp(unit + len, sign ? "" : " ago") != 0)
+	if (sscanf(text, "-%9[0-9]%1[smhd]%n", number, unit, &end) != 2 || text[end])
 		return false;
-	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
-		if (strncmp(units[i].name, unit, len) != 0)
-			continue;
-		*at = now - (int64_t)atol(number) * units[i].seconds;
-		return true;
-	}
-	return false;
-}
-
-static bool read_day(int64_t *at, const char *text, time_t now)
-{
-	bool yesterday = strcmp(text, "yesterday") == 0;
-	struct tm tm;
-
-	localtime_r(&now, &tm);
-	tm.tm_hour = tm.tm_min = tm.tm_sec = 0;
-	tm.tm_mday -= yesterday;
-	tm.tm_isdst = -1;
-	*at = mktime(&tm);
-	return yesterday || strcmp(text, "today") == 0;
+	*at = now - (int64_t)atol(number) * seconds[strchr(units, *unit) - units];
+	return true;
 }
 
 static bool read_date(int64_t *at, const char *text)
@@ -286,11 +263,12 @@ static bool read_date(int64_t *at, const char *text)
 
 bool events_since(int64_t *us, const char *text, time_t now)
 {
-	long seconds;
+	char today[16];
+	struct tm tm;
 
-	if (*text == '@' && text_number(text + 1, 0, INT64_MAX / 1000000, &seconds))
-		*us = seconds;
-	else if (!read_distance(us, text, now) && !read_day(us, text, now) && !read_date(us, text))
+	localtime_r(&now, &tm);
+	strftime(today, sizeof(today), "%Y-%m-%d", &tm);
+	if (!read_distance(us, text, now) && !read_date(us, strcmp(text, "today") == 0 ? today : text))
 		return false;
 	*us = *us > 0 ? *us * 1000000 : 1;
 	return true;

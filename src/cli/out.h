@@ -64,10 +64,10 @@ void out_time(char out[32], time_t seconds);
 void out_age(char out[32], int64_t boot_ms);
 
 /*
- * Parses a time as journalctl(1) does, in local time, or as out_time() prints it, in UTC. *us: microseconds since 1970,
+ * Parses a time in one of these forms, in local time, or as out_time() prints it, in UTC. *us: microseconds since 1970,
  * at least 1. False: not a time.
  */
-#define EVENTS_SINCE_FORMS "YYYY-MM-DD [HH:MM[:SS]], today, yesterday, -1h, '2 days ago' or @SECONDS"
+#define EVENTS_SINCE_FORMS "YYYY-MM-DD [HH:MM[:SS]], today, -30m, -1h or -2d"
 bool events_since(int64_t *us, const char *text, time_t now);
 
 /*
