@@ -150,6 +150,7 @@ static const char *const nova_files[] = {
 	"/etc/nova/nova-compute.conf",
 	"/etc/nova/nova-cpu.conf",
 	"/etc/nova/nova.conf.d",
+	"/etc/nova/nova-compute.conf.d",
 	"/etc/kolla/nova-compute/nova.conf",
 	"/var/lib/config-data/puppet-generated/nova_libvirt/etc/nova/nova.conf", /* TripleO */
 	"/var/lib/openstack/config/nova",                                        /* Red Hat OpenStack Services 18 */

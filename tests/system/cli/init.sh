@@ -138,7 +138,7 @@ is "$(grep -v '^#' "$file" | xargs)" "[devices] nova_conf = /etc/nova/nova.conf,
 is "$(pool)" "0000:84:00.0=nvidia-222 " "so the type is Nova's"
 rm -r "$root/etc/nova"
 for conf in /etc/kolla/nova-compute/nova.conf /var/lib/config-data/puppet-generated/nova_libvirt/etc/nova/nova.conf \
-	/etc/nova/nova-cpu.conf /var/lib/openstack/config/nova /var/snap/openstack-hypervisor/common/etc/nova/nova.conf.d; do
+	/etc/nova/nova-cpu.conf /etc/nova/nova-compute.conf.d /var/lib/openstack/config/nova /var/snap/openstack-hypervisor/common/etc/nova/nova.conf.d; do
 	mkdir -p "$root${conf%/*}"
 	case $conf in
 	*/nova | *.d) mkdir "$root$conf" && in_it=$conf/25-vgpu.conf ;;
