@@ -116,7 +116,9 @@ static bool is_young(const struct world *w, const struct vgpu_ref *vgpu)
 {
 	int64_t created_ms = inventory_created_ms(w->host, vgpu);
 
-	return created_ms && sys_now_ms() - created_ms < (int64_t)w->config->policy.start_grace_s * 1000;
+	/* Nova also hands out what a deployment has just made for it. */
+	return created_ms && !w->config->policy.nova &&
+	       sys_now_ms() - created_ms < (int64_t)w->config->policy.start_grace_s * 1000;
 }
 
 /* Does a rule ask about a device that no search of the processes has covered? */
