@@ -205,11 +205,16 @@ void check_garbage(struct check *check)
 			   "%d record%s could not be parsed", n, n == 1 ? "" : "s");
 }
 
-/* Reports an active lease whose type is no longer enabled: the guest's next start may be refused. */
+/*
+ * Reports an active lease whose type is not enabled: the guest's next start may be refused or, after a reboot, get
+ * another type. What Nova or mdevctl creates again keeps its type.
+ */
 static bool look_at_guest(struct check *check, const struct lease *lease)
 {
-	if (!config_is_valid(check->config) || lease->state != LEASE_ACTIVE || lease->origin != LEASE_CREATED ||
-	    config_section(check->config, lease->vgpu.type))
+	if (!config_is_valid(check->config) || lease->state != LEASE_ACTIVE ||
+	    config_section(check->config, lease->vgpu.type) ||
+	    (lease->origin == LEASE_ADOPTED &&
+	     (check->config->policy.nova || mdevctl_defines(check->host, lease->vgpu.id))))
 		return false;
 	check_warn(check_at(check, "%s", lease->vgpu.id),
 		   check_fix(check, "enable %s again, or see 'vgpu-lease plan' for that domain before its next start",

@@ -478,4 +478,13 @@ check_says "so does one that is matched, if no other has the type" "^FAIL +pgpu 
 vl_prints "and counts" status -- M_STATUS_POOL 0 1
 under nvidia-222@0000:84:00.0,0000:99:00.0 -- vl_prints "unlike one that the host does not have" status -- M_STATUS_POOL 0 1
 under nvidia-222 nvidia-231 -- vl_prints "one that two types could have counts once" status -- M_STATUS_POOL 0 1
+
+### A host whose script makes an mdev of a type that the configuration does not have: after a boot, the hook would make another
+new_host p4:2
+configure nvidia-64
+create 0000:01:00.0 nvidia-65 1
+guest 1
+check_says "that the guest's type is not enabled is a warning" "^WARN +guest " M_CHECK_LEASED_DISABLED "$(uuid 1)" vm1 nvidia-65 0000:01:00.0 nvidia-65
+mdevctl_has 0000:01:00.0 "$(uuid 1)" nvidia-65
+check_counts "unless mdevctl makes it again with its type" 0 "^WARN +guest "
 tap_done
