@@ -235,29 +235,29 @@ void plan_vf_request(const struct planner *p)
 	plan_only_type(p, plan_own_vf(p));
 }
 
-bool plan_parent_suits(const struct planner *p, const struct inv_parent *parent)
+static bool suits(const struct planner *p, const struct inv_parent *parent, char why[REASON_SIZE])
 {
 	const struct vgpu_request *req = p->resolved->req;
+
+	if (plan_other_kind(p->world, parent->card, req, why))
+		return false;
+	snprintf(why, REASON_SIZE, "VF %s is bound to %s%s; set managed='yes' in the hostdev, or bind vfio-pci",
+		 parent->name, *parent->driver ? "driver " : "no driver", parent->driver);
+	return capacity_parent_suits(parent, req);
+}
+
+bool plan_parent_suits(const struct planner *p, const struct inv_parent *parent)
+{
 	char why[REASON_SIZE];
 
-	return !parent || (!plan_other_kind(p->world, parent->card, req, why) && capacity_parent_suits(parent, req));
+	return !parent || suits(p, parent, why);
 }
 
 bool plan_vf_suits(struct planner *p, const struct inv_parent *vf)
 {
-	const struct vgpu_request *req = p->resolved->req;
-	const char *driver = vf->driver;
 	char why[REASON_SIZE];
 
-	if (plan_other_kind(p->world, vf->card, req, why))
-		return plan_refuse(p, "%s", why);
-	if (capacity_parent_suits(vf, req))
-		return true;
-	return plan_refuse(
-		p,
-		*driver ? "VF %s is bound to driver %s; set managed='yes' in the hostdev, or bind vfio-pci"
-			: "VF %s is bound to no driver%s; set managed='yes' in the hostdev, or bind vfio-pci",
-		vf->name, driver);
+	return suits(p, vf, why) || plan_refuse(p, "%s", why);
 }
 
 static bool not_pooled(struct planner *p, const struct inv_parent *vf)
