@@ -73,19 +73,9 @@ static int run_child(struct creation *creation, int (*write)(void *, struct err 
 	return timed_child_run(write, creation, creation->host->root, locks, left_ms(creation), answer_ms, err);
 }
 
-/* After the child was killed: 0: created; -EINTR: not; -ETIMEDOUT: no answer, and it may still appear. */
-static int look_again(const struct creation *creation, struct err *err)
-{
-	int exists = kernel_exists(creation->host, creation->vgpu);
-
-	if (exists < 0)
-		return err_recode(err, ETIMEDOUT);
-	return exists ? 0 : -err->code;
-}
-
 static int write_create(struct creation *creation, struct err *err)
 {
-	int r = run_child(creation, create_device, BOUNDED_ANSWER_MS, err);
+	int r = run_child(creation, create_device, BOUNDED_ANSWER_MS, err), exists;
 
 	if (r == -EHOSTDOWN) {
 		/* The child hangs in a read, and ends without a write. The work lock ends with the lease. */
@@ -97,8 +87,11 @@ static int write_create(struct creation *creation, struct err *err)
 			err, ETIMEDOUT,
 			"%s: creating %s hangs in the kernel for over %d s (create_timeout); see dmesg; once the write has returned, vgpu-leased, a start or gc removes the vGPU (troubleshooting: creating-hangs-in-the-kernel)",
 			creation->vgpu->parent, creation->vgpu->type, creation->apply->policy->create_timeout_s);
-	if (r == -EINTR)
-		r = look_again(creation, err);
+	/* The child was killed. Without an answer, the device may still appear. */
+	if (r == -EINTR) {
+		exists = kernel_exists(creation->host, creation->vgpu);
+		r = exists < 0 ? err_recode(err, ETIMEDOUT) : exists ? 0 : r;
+	}
 	/* EAGAIN would mean to plan again, but the driver's EAGAIN (a deferred probe) is a failure of the candidate. */
 	return r == -EAGAIN ? err_recode(err, EBUSY) : r;
 }

@@ -128,12 +128,6 @@ static struct failed_attempt *add_attempt(struct world *world, const struct vgpu
 	return attempt;
 }
 
-/* Is this an mdev on a VF? A VF holds one mdev, so a full VF does not mean that the card is full. */
-static bool is_vf_of_mdev(const struct vgpu_ref *vgpu)
-{
-	return vgpu->framework == FW_MDEV && strcmp(vgpu->parent, vgpu->pgpu) != 0;
-}
-
 /* Makes the next plan try another card. Negative: the domain is refused with this error. */
 static int attempt_failed(struct world *world, const struct step *step, int n, struct err *err)
 {
@@ -145,7 +139,8 @@ static int attempt_failed(struct world *world, const struct step *step, int n, s
 		return err_in(err, "vGPU %s", step->vgpu.id);
 	attempt = add_attempt(world, &step->vgpu, full ? CAUSE_IN_USE : CAUSE_FAILED);
 	attempt->busy = n == -EINPROGRESS;
-	if (full && is_vf_of_mdev(&step->vgpu))
+	/* A VF holds one mdev, so a full VF does not mean that the card is full. */
+	if (full && step->vgpu.framework == FW_MDEV && strcmp(step->vgpu.parent, step->vgpu.pgpu) != 0)
 		memcpy(attempt->parent, step->vgpu.parent, sizeof(attempt->parent));
 	snprintf(attempt->reason, sizeof(attempt->reason), "%s", err->text + err->cause);
 	return 0;

@@ -121,15 +121,6 @@ static bool adopt_free(const struct planner *p)
  * Adopts a free device or else `named` (NULL: none) after plan_creation() has refused, and drops the verdicts of that
  * refusal.
  */
-static bool adopt_instead(struct planner *p, const struct inv_device *named, size_t nverdicts)
-{
-	if (p->plan->refused == REFUSED_QUOTA || !(adopt_free(p) || (named && adopt(p, named))))
-		return false;
-	p->plan->kind = PLAN_STEPS;
-	p->plan->nverdicts = nverdicts;
-	return true;
-}
-
 /* The pool's only type does not decide, because the operator may have created the device. */
 static bool has_right_type(const struct planner *p, const struct inv_device *device)
 {
@@ -209,7 +200,11 @@ bool plan_arrival(struct planner *p)
 	/* plan_creation() ignores a lease of its ID, so never pass the ID of another domain's lease. */
 	if (plan_creation(p, taken || !*id ? resolved->fresh : id))
 		return true;
-	return taken && !keep && adopt_instead(p, fits ? device : NULL, nverdicts);
+	if (!taken || keep || p->plan->refused == REFUSED_QUOTA || !(adopt_free(p) || (fits && adopt(p, device))))
+		return false;
+	p->plan->kind = PLAN_STEPS;
+	p->plan->nverdicts = nverdicts;
+	return true;
 }
 
 bool plan_assignment(struct planner *p)
