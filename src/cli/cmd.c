@@ -50,21 +50,6 @@ bool cmd_knows_domain(const struct cmd *cmd, const char *domain, char similar[CM
 	return known || why->code;
 }
 
-static int check_domain(const struct cmd *cmd, struct err *err)
-{
-	const char *domain = cmd->call->domain;
-	char similar[CMD_SIMILAR_SIZE];
-	struct err why;
-
-	if (!domain)
-		return 0;
-	if (!cmd_knows_domain(cmd, domain, similar, &why))
-		return err_set(err, ENOENT, "--domain %s: no such domain on this host%s", domain, similar);
-	if (why.code)
-		out_warn("--domain %s: no lease; cannot tell whether the domain exists: %s", domain, why.text);
-	return 0;
-}
-
 /* Is the configuration invalid or unreadable, or the FILE of --config missing? */
 static bool is_wrong_config(const struct cmd *cmd)
 {
@@ -150,9 +135,16 @@ static int take_type(struct cmd *cmd, const char **word, struct err *err)
 
 int cmd_check_filters(const struct cmd *cmd, struct err *err)
 {
+	const char *domain = cmd->call->domain;
 	autoleases struct leases leases = { 0 };
+	char similar[CMD_SIMILAR_SIZE];
+	struct err why = { 0 };
 
-	if (check_domain(cmd, err) < 0 || (cmd->no_type.code && lease_list(&cmd->store, &leases, err) < 0))
+	if (domain && !cmd_knows_domain(cmd, domain, similar, &why))
+		return err_set(err, ENOENT, "--domain %s: no such domain on this host%s", domain, similar);
+	if (why.code)
+		out_warn("--domain %s: no lease; cannot tell whether the domain exists: %s", domain, why.text);
+	if (cmd->no_type.code && lease_list(&cmd->store, &leases, err) < 0)
 		return -err->code;
 	for (EACH(const struct lease *, lease, leases.list, leases.n))
 		if (strcmp(lease->vgpu.type, cmd->call->type) == 0)

@@ -51,19 +51,6 @@ static bool cards_serve(const struct card_row *row, const char *type)
 	return strcmp(type, row->type) == 0 || (!row->missing && pool_serves(row->card, type));
 }
 
-static int refuse_pgpu(const struct world *world, const char *name, struct err *err)
-{
-	char reason[REASON_SIZE], parent[PARENT_SIZE];
-	struct text_guess guess = { .word = name };
-
-	parent_parse(parent, name);
-	for (size_t i = 0; i < world->inv.npgpus; i++)
-		text_guess(&guess, world->inv.pgpus[i]->address);
-	inventory_explain_card(world->host, parent, false, reason);
-	return err_set(err, ENOENT, "%s: %s%s%s", name, reason, guess.best ? "; similar: " : "",
-		       guess.best ? guess.best : "");
-}
-
 /* Reads the card's model, such as "TU104GL [Tesla T4]", from udev's hardware database. */
 static void name_model(struct card_row *row, sd_hwdb *names)
 {
@@ -97,7 +84,7 @@ static int find_cards(struct status *status, struct cmd *cmd, struct err *err)
 	for (size_t i = 0; i < status->nrows; i++)
 		name_model(&status->rows[i], names);
 	sd_hwdb_unref(names);
-	return status->nrows || !cmd->call->pgpu ? 0 : refuse_pgpu(world, cmd->call->pgpu, err);
+	return status->nrows || !cmd->call->pgpu || cards_pgpu(world, cmd->call->pgpu, err) ? 0 : -err->code;
 }
 
 int cards_check_pgpu(struct cmd *cmd, struct err *err)
@@ -123,10 +110,17 @@ int cards_check_pgpu(struct cmd *cmd, struct err *err)
 const struct inv_pgpu *cards_pgpu(const struct world *world, const char *name, struct err *err)
 {
 	const struct inv_pgpu *card = inventory_pgpu(&world->inv, name);
+	char reason[REASON_SIZE], parent[PARENT_SIZE];
+	struct text_guess guess = { .word = name };
 
-	if (!card)
-		refuse_pgpu(world, name, err);
-	return card;
+	if (card)
+		return card;
+	parent_parse(parent, name);
+	for (size_t i = 0; i < world->inv.npgpus; i++)
+		text_guess(&guess, world->inv.pgpus[i]->address);
+	inventory_explain_card(world->host, parent, false, reason);
+	err_set(err, ENOENT, "%s: %s%s%s", name, reason, guess.best ? "; similar: " : "", guess.best ? guess.best : "");
+	return NULL;
 }
 
 void cards_offers(struct rows *rows, const struct world *world, const struct card_row *row)
