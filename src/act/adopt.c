@@ -79,7 +79,7 @@ int adopt_device(const struct adoption *adoption, const struct inv_device *devic
 
 int lifecycle_reconnect(const struct lifecycle *lifecycle, struct err *err)
 {
-	struct inv_query query = { .types = inv_no_types, .name = pool_name, .arg = lifecycle->config };
+	struct inv_query query = { .types = inv_no_types, .config = lifecycle->config };
 	autostore struct store store;
 	autoinventory struct inventory inv = { 0 };
 	const struct adoption adoption = { &store, &inv, lifecycle->request, "reconnect" };
@@ -93,7 +93,6 @@ int lifecycle_reconnect(const struct lifecycle *lifecycle, struct err *err)
 	if (inventory_read(&inv, lifecycle->host, &query, err) < 0 ||
 	    store_lock(&store, sys_left_ms(deadline), err) < 0)
 		return -err->code;
-	pool_make(&inv, lifecycle->config);
 	for (size_t i = 0; i < lifecycle->request->nvgpus; i++) {
 		const char *id = lifecycle->request->vgpus[i].id;
 		struct inv_device device;

@@ -41,8 +41,7 @@ static int look_around(struct gc *c, struct err *err)
 	/* gc_adopt() also leases the plain VFs of domains. */
 	if (c->seen) {
 		query.frameworks |= INV_VF;
-		query.name = pool_name;
-		query.arg = w->config;
+		query.config = w->config;
 	}
 	if (c->dry && c->inv) {
 		w->inv = *c->inv;
@@ -50,8 +49,6 @@ static int look_around(struct gc *c, struct err *err)
 	} else if (inventory_read(&w->inv, w->store->host, &query, err) < 0) {
 		return -err->code;
 	}
-	if (c->seen)
-		pool_make(&w->inv, w->config);
 	/* If libvirt's files cannot be listed, all vGPUs that a domain may name stay. Pending releases continue. */
 	w->disk = c->files;
 	if (!w->disk)

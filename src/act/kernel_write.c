@@ -10,7 +10,6 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
-#include "look/frameworks.h"
 #include "look/typelist.h"
 #include "sys/timed_child.h"
 

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "sys/log.h"
 #include "sys/timed_child.h"
+#include "look/resolve.h"
 #include "act/release.h"
 #include "model/event.h"
 #include "act/preview.h"
@@ -50,7 +51,7 @@ static int rounds_start(struct rounds *r, const struct lifecycle *lifecycle, enu
 	if (store_open(&r->store, lifecycle->host, true, err) < 0)
 		return -err->code;
 	r->world = lifecycle_world(lifecycle, &r->store, mode);
-	return survey_start(&r->world, err);
+	return resolve_request(&r->world, err);
 }
 
 static void rounds_end(struct rounds *r)

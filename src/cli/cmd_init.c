@@ -21,18 +21,6 @@
 
 enum { GUEST_MIB = 2048, CONFIG_MAX = 1024 * 1024 };
 
-/* For inv_query.name: a GPU with plain VFs has one name, every other card has none. */
-static const char *name_plain(const void *arg, const struct inv_pgpu *card, size_t n)
-{
-	static char name[TYPE_SIZE];
-
-	(void)arg;
-	if (!card->nparents || card->nvidia || n > 0 || !card->gpu)
-		return NULL;
-	snprintf(name, sizeof(name), "gpu-%s", card->device);
-	return name;
-}
-
 /* Available types first, then NVIDIA's Q types, which work with every guest, then the size closest to GUEST_MIB. */
 static int64_t rank(const struct inv_offer *offer)
 {
@@ -122,7 +110,7 @@ static void print_pool(FILE *to, const struct inventory *inv)
 
 static int make_pool(FILE *to, const struct host *host, struct err *err)
 {
-	const struct inv_query query = { .frameworks = INV_ALL, .gpus = true, .name = name_plain };
+	const struct inv_query query = { .frameworks = INV_ALL, .gpus = true };
 	autofree struct definition *definitions = NULL;
 	struct inventory inv = { 0 };
 	size_t n, gpus = 0, chosen = 0;

@@ -7,7 +7,6 @@
 
 #include "decide/plan.h"
 #include "decide/capacity.h"
-#include "look/resolve.h"
 
 struct planner {
 	struct world *world; /* with a copy of the leases, to which each step adds its lease */

@@ -143,7 +143,7 @@ int hotplug_write_facts(struct hotplug *hp, unsigned int side, struct err *err)
 /* Do only cards with VFs provide the type (an ID, a class, or NULL: any)? Negative: the host cannot be read. */
 static int is_vf(const struct hotplug *hp, const char *type, struct err *err)
 {
-	const struct inv_query query = { .frameworks = INV_ALL, .name = pool_name, .arg = hp->config };
+	const struct inv_query query = { .frameworks = INV_ALL, .config = hp->config };
 	autoinventory struct inventory inv = { 0 };
 	bool mdevs = false, vfs = false;
 
@@ -151,7 +151,6 @@ static int is_vf(const struct hotplug *hp, const char *type, struct err *err)
 		return 0;
 	if (inventory_read(&inv, hp->host, &query, err) < 0)
 		return -err->code;
-	pool_make(&inv, hp->config);
 	for (EACH(const struct section *, section, hp->config->sections, hp->config->nsections)) {
 		if (type && strcmp(section->type, type) != 0 && strcmp(section->class, type) != 0)
 			continue;

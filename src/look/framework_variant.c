@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "internal.h"
 #include "base/text.h"
+#include "look/pool.h"
 #include "look/typelist.h"
 #include "sys/timed_child.h"
 
@@ -232,13 +233,12 @@ static void add_types(const struct variants *all, const struct variant *card)
  */
 static void look_up_configured(struct inv_reader *reader, const struct variant *card)
 {
-	const struct inv_query *query = reader->query;
 	struct inv_pgpu *pgpu = card->pgpu;
 	char driver[sizeof(pgpu->gone_driver)], name[TYPELIST_NAME_SIZE];
 	const char *type;
 	int slices;
 
-	for (size_t i = 0; query->name && (type = query->name(query->arg, pgpu, i)); i++) {
+	for (size_t i = 0; (type = pool_name(reader->query->config, pgpu, i)); i++) {
 		if (!typelist_number(type) || inventory_type_on(reader->inv, pgpu, type))
 			continue;
 		if (pgpu->types_hid)
@@ -331,7 +331,7 @@ static int variant_available(const struct host *host, const struct vgpu_ref *vgp
 	if (r < 0)
 		return err_in(err, "VF %s", vgpu->id);
 	r = typelist_find(&list, vgpu->type) != NULL;
-	typelist_free(&list);
+	mem_free(list.items);
 	return r;
 }
 

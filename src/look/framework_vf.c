@@ -6,6 +6,7 @@
 
 #include "base/auto.h"
 #include "internal.h"
+#include "look/pool.h"
 #include "base/text.h"
 
 /*
@@ -122,22 +123,24 @@ static void vf_read_vfs(struct inv_reader *reader, struct inv_pgpu *card, int di
 	struct inventory *inv = reader->inv;
 	size_t had = inv->nparents;
 	const struct inv_query *query = reader->query;
-	const char *name = NULL;
-	bool grouped = query->name && read_vfs(inv, card, dir);
+	bool grouped = (query->config || query->gpus) && read_vfs(inv, card, dir);
+	char generic[TYPE_SIZE];
+	const char *name;
 
-	/* query->name() reads the card's parents. order() sets them again. */
+	/* pool_name() reads the card's parents. order() sets them again. */
 	card->parents = inv->parents + had;
 	card->nparents = (int)(inv->nparents - had);
-	if (card->nparents)
-		name = query->name(query->arg, card, 0);
-	if (!name)
+	for (size_t i = 0; card->nparents && (name = pool_name(query->config, card, i)); i++)
+		offer_name(inv, card, name);
+	snprintf(generic, sizeof(generic), "gpu-%s", card->device);
+	if (!query->config && card->nparents && card->gpu && !card->nvidia)
+		offer_name(inv, card, generic);
+	if (!card->noffers)
 		inv->nparents = had;
 	else if (!grouped)
 		inv_ungrouped(card);
-	if (name)
+	if (card->noffers)
 		compare_records(card, reader->host);
-	for (size_t i = 1; name; name = query->name(query->arg, card, i++))
-		offer_name(inv, card, name);
 	card->parents = NULL;
 	card->nparents = 0;
 }

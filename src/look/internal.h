@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The parts of inventory_read() and of a survey, for this directory and its tests.
+ * The parts of inventory_read(), for this directory and its tests.
  *
  * inventory_read() calls inv_read_mdevs() and inv_read_pci(), sorts the lists, and calls `ask` of each framework.
  * Before the sort, only the parents of mdevs are in order, by name. A card's attributes are read relative to its
@@ -13,7 +13,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "look/frameworks.h"
 #include "look/inventory.h"
 #include "look/kernel.h"
 #include "look/survey.h"
@@ -25,10 +24,7 @@ struct inv_reader {
 	DIR *bus; /* sys/class/mdev_bus; NULL: missing, or mdevs are not read */
 };
 
-/* Sets `card` to the vGPU's pGPU, or to its parent if the pGPU is not known. */
-void kernel_card(char card[PARENT_SIZE], const struct host *host, const struct vgpu_ref *vgpu);
-
-/* Appends a pointer to a copy of an item of `size` bytes. The copy never moves. */
+/* Appends a pointer to a copy of the item, which never moves. */
 void *inv_add(void *list, size_t *n, const void *item, size_t size);
 
 /* Returns a pGPU with only its address set. inv_add_pgpu() also adds the pGPU to the inventory. */
@@ -38,7 +34,6 @@ struct inv_pgpu *inv_add_pgpu(struct inventory *inv, const char *address);
 /* Marks the card not ready for this reason. A card keeps its first reason. */
 void inv_not_ready(struct inv_pgpu *pgpu, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Marks the card not ready because its driver does not answer. */
 void inv_silent(struct inv_pgpu *pgpu);
 
 /* Why a card is in no pool of plain VFs. */
@@ -47,55 +42,50 @@ void inv_silent(struct inv_pgpu *pgpu);
 /* The text for an errno of reading an attribute; EINVAL: the attribute is not a number. */
 const char *inv_describe(int code);
 
-/* Finds a parent in a list that is sorted by name. NULL: not found. */
+/* The list must be sorted by name. NULL: not found. */
 struct inv_parent *inv_find_parent(struct inv_parent *const *parents, size_t n, const char *name);
 
-/* Reads vendor, model, class and NUMA node from a card's directory. Does nothing if `dir` is negative. */
+/* Reads a device's identity and NUMA node. Does nothing if `dir` is negative. */
 void inv_read_card(struct inv_pgpu *pgpu, int dir);
 
-/* The PCI base class of the device; -1: not known. */
+/* The PCI base class; -1: not known */
 enum { PCI_DISPLAY = 0x03, PCI_BRIDGE = 0x06, PCI_ACCELERATOR = 0x12 };
 int inv_read_class(int dir);
 
 /* The bus, slot and function at the end of an address ("bb:ss.f") as one number. */
-unsigned inv_routing_id(const char *address);
+unsigned long inv_routing_id(const char *address);
 
 /* Reads the address of the card's VF number `n`. False: the card has no such VF. */
 bool inv_read_virtfn(char out[PCI_SIZE], int card, size_t n);
 
 /*
- * framework_vf.c: reads the VF's IOMMU group, and finds a device in the group whose driver keeps guests out. True: no
- * other device is in the group, or the VF has no group. Source: vfio_dev_viable in drivers/vfio/vfio.c (kernel 5.18 and
- * earlier).
+ * Reads the VF's IOMMU group, and finds a device in the group whose driver keeps guests out. True: no other device is
+ * in the group, or the VF has none. Source: vfio_dev_viable in drivers/vfio/vfio.c (until kernel 5.18).
  */
 bool inv_read_iommu_group(struct inv_parent *parent, int vf, const char *card);
 
-/* The card is not ready, because its VFs have no IOMMU group, so that no guest can use them. */
 void inv_ungrouped(struct inv_pgpu *card);
 
 /*
  * Adds the cards with typed or plain VFs, and the VFs. If query.types is NULL, also adds all PCI devices except VFs to
- * inv->pci, and adds GPUs without vGPUs to inv->pgpus as not ready. Negative: the devices cannot be listed.
+ * inv->pci, and GPUs without vGPUs to inv->pgpus.
  */
 int inv_read_pci(struct inv_reader *reader, struct err *err);
 
-/* framework_mdev.c: adds the pGPUs with mdevs, their parents (sorted by name), and the vGPUs on them. */
+/* Adds the pGPUs with mdevs, their parents (sorted by name), and the vGPUs on them. */
 int inv_read_mdevs(struct inv_reader *reader, struct err *err);
 
 /*
- * framework_mdev.c: true if the mdevs of this parent are not vGPUs. The device_api of one type decides, because all
- * types of a parent are of one kind. False for a PCI device, whose mdevs are always vGPUs, and if the driver does not
- * answer.
+ * Are the mdevs of this parent not vGPUs? The device_api of one type decides, because all are of one kind. False for a
+ * PCI device, whose mdevs are always vGPUs, and if the driver does not answer.
  */
 bool inv_has_other_kind(int bus, const char *parent);
 
-/* inventory_types.c: parses the description of an mdev type. */
 void inv_parse_description(struct inv_type *type, char *text);
 
 /* How many more vGPUs of the type the parent in `dir` can create. -EINVAL: not a number; other: the read's errno. */
 int inv_read_available(const char *card, int dir, const char *type);
-
-/* Calls inv_read_available(), and marks the pGPU silent if its driver does not answer. */
+/* The same, but marks the pGPU silent if its driver does not answer. */
 int inv_ask_available(struct inv_pgpu *pgpu, int dir, const char *type);
 
 /* Finds or adds the type with this ID for the card's model. A new type has no name yet. */
@@ -113,33 +103,13 @@ const struct inv_parent *inv_free_vf(const struct inv_pgpu *pgpu);
 enum pci_kind inv_kind(int dir);
 
 /*
- * inventory_reason.c: explains why a GPU without vGPUs is not a parent. Call inv_read_card() first. False: the GPU
- * cannot have vGPUs, or its VFs take types. Without `any`, also false if NVIDIA's driver is not bound to the GPU, which
- * may not be intended for vGPUs.
+ * Explains why a GPU is not a parent. False: it cannot have vGPUs, or its VFs take types. Without `any`, also false if
+ * NVIDIA's driver is not bound to it, because it may not be intended for vGPUs.
  */
 bool inv_explain_gpu(struct inv_pgpu *card, const struct host *host, int dir, bool any);
 
-/* Frees what survey_ahead() has collected. */
-void survey_drop_lookups(struct world *world);
-
-bool survey_reads_all(const struct world *world);
-
-/* True for a start. The survey then skips cards with VFs that no PCI hostdev of the request concerns. */
-bool survey_reads_named(const struct world *world);
-
-/* Reads what the request and the leases can concern. If survey_reads_all(), reads the whole host. */
-int survey_read_host(struct world *world, struct err *err);
-
 /*
- * Sets, for each device that a rule asks about, whether it is open and whether a domain names it. If one of these
- * devices appeared after the last search: without the lock, searches again; under the lock, skips the device and
- * returns 1.
- */
-int survey_look_open(struct world *world, struct err *err);
-
-/*
- * Lists the cards that are configured but provide no vGPUs on this host, section by section, and returns their number.
- * enum missing_how says why a card is listed. Read `inv` with all frameworks and types, and call pool_make() before.
- * The caller frees the list.
+ * Lists the cards that are configured but provide no vGPUs on this host, by section, and returns their number. `inv`
+ * must have all frameworks and types. The caller frees the list.
  */
 size_t missing_cards(struct missing_card **out, const struct host *host, const struct inventory *inv);

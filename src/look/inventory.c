@@ -10,6 +10,7 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "internal.h"
+#include "look/pool.h"
 #include "sys/timed_child.h"
 
 #define NODES "sys/devices/system/node"
@@ -118,8 +119,6 @@ static void order(struct inventory *inv)
 	}
 }
 
-const struct framework_ops *const framework_ops[FW_VF + 1] = { &framework_mdev, &framework_variant, &framework_vf };
-
 /* Runs in a timed child, which inherits only the descriptor of the host's root. */
 static int read_all(void *arg, struct err *err)
 {
@@ -157,6 +156,8 @@ int inventory_read(struct inventory *inv, const struct host *host, const struct 
 		if (r < 0)
 			inventory_free(inv);
 	} while (r == -ETIMEDOUT && ++tries <= TIMED_CHILD_SILENT_MAX);
+	if (r == 0 && query->config)
+		pool_make(inv, query->config);
 	return r;
 }
 
@@ -275,14 +276,6 @@ const char *inventory_offered(const struct inv_pgpu *card)
 	return NULL;
 }
 
-static bool overlap(const uint64_t *a, const uint64_t *b)
-{
-	for (size_t i = 0; i < CPU_WORDS; i++)
-		if (a[i] & b[i])
-			return true;
-	return false;
-}
-
 uint64_t inventory_cpu_nodes(const struct host *host, const uint64_t cpus[CPU_WORDS])
 {
 	autoclosedir DIR *d = sys_list(host->root, NODES);
@@ -292,14 +285,17 @@ uint64_t inventory_cpu_nodes(const struct host *host, const uint64_t cpus[CPU_WO
 	while ((e = sys_next(d))) {
 		uint64_t there[CPU_WORDS] = { 0 };
 		char path[64], list[4096];
+		bool overlap = false;
 		long node;
 
 		if (strncmp(e->d_name, "node", 4) != 0 || !text_number(e->d_name + 4, 0, 63, &node))
 			continue;
 		snprintf(path, sizeof(path), "node%ld/cpulist", node);
-		if (sys_read(sys_list_fd(d), path, list, sizeof(list)) > 0 && text_cpuset(list, there, CPUS_MAX) &&
-		    overlap(cpus, there))
-			nodes |= UINT64_C(1) << node;
+		if (sys_read(sys_list_fd(d), path, list, sizeof(list)) <= 0 || !text_cpuset(list, there, CPUS_MAX))
+			continue;
+		for (size_t i = 0; i < CPU_WORDS; i++)
+			overlap |= (cpus[i] & there[i]) != 0;
+		nodes |= (uint64_t)overlap << node;
 	}
 	return nodes;
 }

@@ -2,18 +2,16 @@
 /*
  * The pGPUs of the host, their parents (the pGPU itself or its VFs), the types they offer, and the vGPUs on them.
  *
- * The inventory is a snapshot, and may be out of date at once. Only the kernel's answer to `create` is final. Every
- * read costs time, so the caller names the frameworks and types it needs, and one free VF per pGPU is asked for its
- * offers. If an mdev VF offers nothing although its card has capacity left, further VFs are asked.
- *
- * The framework is a property of each card, so one host can have cards of several frameworks:
+ * The inventory is a snapshot: only the kernel's answer to `create` is final. Every read costs time, so the caller
+ * names the frameworks and types it needs, and one free VF per pGPU is asked for its offers. A host can have cards of
+ * several frameworks:
  *
  *   mdev     A parent is a link in /sys/class/mdev_bus, and has `physfn` if it is a VF. A vGPU is a link in
  *            /sys/bus/mdev/devices to a directory of its parent. Its `mdev_type` appears after this directory.
  *   variant  The VFs of a card of NVIDIA's driver (/sys/bus/pci/drivers/nvidia) have nvidia/current_vgpu_type. A vGPU
- *            is a VF whose current type is not 0. The meaning of type numbers is recorded (typelist.h).
- *   vf       The caller leases a card's VFs under a name, which replaces the type. A VF that a guest uses is not
- *            listed as a device, because the kernel does not show that use.
+ *            is a VF whose current type is not 0.
+ *   vf       VFs are leased under a configured name, which replaces the type. No VF is listed as a device, because the
+ *            kernel does not show that a guest uses one.
  *
  * Sources: kernel 6.12 mdev_sysfs.c; vendor drivers.
  */
@@ -38,11 +36,11 @@ struct inv_type {
 	char vendor[5], device[5];
 	char subsystem[10];
 	char name[TYPE_NAME_SIZE]; /* printable; the ID if the driver gives no name */
-	int framebuffer_mib;       /* UNKNOWN: not stated */
-	int heads;                 /* UNKNOWN: not stated */
-	int max_instance;          /* per pGPU; UNKNOWN: not stated */
-	int slices;                /* GPU slices of a MIG-backed type, from its name; 0: not MIG-backed */
-	char resolution[24];       /* "5120x2880"; "": not stated */
+	int framebuffer_mib;       /* UNKNOWN: not stated; also of the next two */
+	int heads;
+	int max_instance;    /* per pGPU */
+	int slices;          /* GPU slices of a MIG-backed type, from its name; 0: not MIG-backed */
+	char resolution[24]; /* "5120x2880"; "": not stated */
 };
 
 struct inv_offer {
@@ -56,7 +54,7 @@ enum claim { CLAIM_NONE, CLAIM_DEFAULT, CLAIM_MATCH, CLAIM_ADDRESS };
 
 /* What the configuration assigns to a card. pool_make() sets it. */
 struct pool_card {
-	const struct config *config;   /* NULL: pool_make() has not run */
+	const struct config *config;
 	const struct section *section; /* the card's section, preferably one whose type the card offers; NULL: none */
 	const struct section *whole;   /* the section of the card itself and of VFs that no section names; NULL: none */
 	enum claim claim;
@@ -70,7 +68,7 @@ struct inv_pgpu {
 	enum framework framework;
 	char vendor[5], device[5]; /* four hex digits; "" for a virtual parent */
 	char subsystem[10];        /* vendor and device of the board, "10de:1851"; "": the kernel does not say */
-	char vf_device[8];         /* the device ID of its VFs; set only in inventory.pci */
+	char vf_device[8];         /* the device ID of its VFs; only in inventory.pci */
 	bool nvidia;
 	bool gpu;                    /* a GPU by its PCI class and ID, or one of the kernel's sample devices */
 	int numa;                    /* NUMA node; UNKNOWN: the kernel says -1 or nothing */
@@ -79,8 +77,8 @@ struct inv_pgpu {
 	struct inv_parent **parents; /* sorted by name */
 	int nparents;
 	bool ready;
-	bool ungrouped;           /* not ready because its VFs have no IOMMU group */
-	bool silent;              /* not ready because the driver does not answer; the offers are not known */
+	bool ungrouped;           /* its VFs have no IOMMU group */
+	bool silent;              /* its driver does not answer, so the offers are not known */
 	char reason[REASON_SIZE]; /* why the card is not ready, and what to do */
 	struct inv_offer *offers;
 	size_t noffers;
@@ -121,7 +119,7 @@ struct inv_parent {
 	bool keeps_group; /* `driver` prevents guests from using the IOMMU group */
 	/* The VF's IOMMU group. "": a plain VF has no group, so no guest can use it; another VF: likewise, or not read. */
 	char group[12];
-	/* A device in the group whose driver keeps guests out; "": none. Bridges and VFs of this card do not count. */
+	/* A device in the group whose driver keeps guests out; "": none. VFs of this card do not count. */
 	char beside[PCI_SIZE], beside_driver[24];
 	struct device_facts facts;   /* for a VF that is not in inventory.devices; of an mdev's VF, only is_named */
 	const struct section *named; /* the section that names this VF; NULL: none */
@@ -146,7 +144,7 @@ struct inventory {
 	struct inv_pgpu **pci; /* all PCI devices except VFs, sorted by address; empty if query.types was set */
 	size_t npci;
 	char nvidia_driver[64];      /* version; "": none */
-	const struct config *config; /* applied to its cards by pool_make(); NULL: not yet */
+	const struct config *config; /* that of the query */
 	unsigned int frameworks;     /* which frameworks were read (INV_...) */
 	struct arena *arena;         /* owns all memory of the inventory; no list may grow after the read */
 };
@@ -162,37 +160,34 @@ struct inv_query {
 	const char *const *types;
 	bool names; /* with inv_no_types: reads the names of all mdev types, and nothing else of them */
 
-	/* If `types` is NULL: also lists NVIDIA, AMD and Intel GPUs with another driver, no driver, or plain VFs. */
+	/*
+	 * If `types` is NULL: also lists NVIDIA, AMD and Intel GPUs with another driver, no driver, or plain VFs.
+	 * Without a configuration, plain VFs of GPUs are then read under the name "gpu-DEVICE".
+	 */
 	bool gpus;
 
-	/* If set, reads only the cards in `cards` and the cards with mdevs. */
-	bool some;
+	/* If set, reads only these cards and the cards with mdevs; "" ends the list. */
 	const char (*cards)[PCI_SIZE];
-	size_t ncards;
 
 	/*
-	 * Returns the i-th name that the card is configured for; NULL: no more. The name is a configured type
-	 * (INV_VARIANT), or the name under which VFs are leased (INV_VF). A card with plain VFs that has no name is
-	 * left out. The function pointer may be NULL.
+	 * Calls pool_make() with this configuration. NULL: none. It also names the cards with plain VFs that are read,
+	 * and the types of NVIDIA's variant driver that are looked up although no VF lists them.
 	 */
-	const char *(*name)(const void *arg, const struct inv_pgpu *card, size_t i);
-	const void *arg;
+	const struct config *config;
 };
 
 extern const char *const inv_no_types[1];
 
-/*
- * Reads the host. A card with errors is listed as not ready. Fails if devices are not listed, or its child is killed.
- */
+/* A card with errors is listed as not ready. Fails if the devices cannot be listed, or its child is killed. */
 int inventory_read(struct inventory *inv, const struct host *host, const struct inv_query *query, struct err *err);
 void inventory_free(struct inventory *inv);
 
 #define autoinventory __attribute__((cleanup(inventory_free)))
 
-/* Reads the address of a VF's card. False: the device is not a VF. */
+/* The address of a VF's card. False: the device is not a VF. */
 bool inventory_physfn(const struct host *host, const char *address, char physfn[PCI_SIZE]);
 
-/* Adds the cards of this VF and of the VFs in its IOMMU group to `cards`, each once. The caller frees the list. */
+/* Adds the cards of this VF and of the VFs in its IOMMU group to `cards`, each once. */
 void inventory_group_cards(const struct host *host, const char *vf, char (**cards)[PCI_SIZE], size_t *n);
 
 /*
@@ -207,10 +202,7 @@ enum vf_is inventory_vf_card(const struct host *host, const char *address, struc
 /* Appends the UUIDs of all mdevs to *out, which the caller frees, without asking a driver. */
 int inventory_mdevs(const struct host *host, char (**out)[ID_SIZE], size_t *n, struct err *err);
 
-/*
- * The kind of the PCI device at this address. PCI_GOING_VF is a VF that is being disabled, which remains until its user
- * closes it. It has no link to its card, but still has an attribute of VFs (kernel 5.13).
- */
+/* A PCI_GOING_VF is being disabled, but a user has it open. It has no link to its card any more (kernel 5.13). */
 enum pci_kind { PCI_MISSING, PCI_DEVICE, PCI_VF, PCI_GOING_VF };
 enum pci_kind inventory_kind(const struct host *host, const char *address);
 
@@ -218,16 +210,15 @@ enum pci_kind inventory_kind(const struct host *host, const char *address);
 bool inventory_takes_type(const struct host *host, const char *address);
 
 /*
- * The file var/lib/vgpu-lease/cards/ADDRESS records which device had a [vf_NAME] section's address at first use:
- * vendor, device and subsystem, as "8086:56c0:8086:4905". Without this record, a changed bus number would not be
- * noticed, because plain VFs have no types. card_record_now() identifies the device that has the address now, and
- * card_record_read() reads the record. False: none.
+ * The file var/lib/vgpu-lease/cards/ADDRESS records which device had a [vf_NAME] section's address at first use, as
+ * "8086:56c0:8086:4905". Plain VFs have no types, so nothing else shows that a bus number has changed.
+ * card_record_now() identifies the device that has the address now. False: none.
  */
 #define CARD_RECORDS "var/lib/vgpu-lease/cards"
 bool card_record_now(char text[INV_IDENTITY_SIZE], const struct host *host, const char *address);
 bool card_record_read(char text[INV_IDENTITY_SIZE], const struct host *host, const char *address);
 
-/* Reads vendor, model, class and NUMA node of a PCI device. False: no such device. */
+/* Reads a PCI device's identity and NUMA node. False: no such device. */
 bool inventory_read_card(const struct host *host, const char *address, struct inv_pgpu *card);
 
 /* Is a VFIO driver bound to this card, so that a guest can have the whole card? */
@@ -247,13 +238,13 @@ static inline const struct inv_pgpu *inventory_card_of(const struct inv_device *
 	return device->parent ? device->parent->card : NULL;
 }
 
-/* The device on a pGPU that follows `last` (NULL: the first device); NULL: no more. */
+/* The device on a pGPU after `last` (NULL: the first); NULL: no more. */
 const struct inv_device *inventory_next_on(const struct inventory *inv, const struct inv_pgpu *card,
 					   const struct inv_device *last);
 
 /*
- * Does the vGPU exist? Asks the kernel about a vGPU outside the inventory, and about every plain VF, because VFs
- * outside the pool can be leased. PRESENCE_UNKNOWN: the framework was not read, or the kernel cannot be asked.
+ * Asks the kernel about a vGPU outside the inventory, and about every plain VF, because VFs outside the pool can be
+ * leased. PRESENCE_UNKNOWN: the framework was not read, or the kernel cannot be asked.
  */
 enum presence inventory_presence(const struct inventory *inv, const struct host *host, const struct vgpu_ref *vgpu);
 
@@ -261,26 +252,23 @@ enum presence inventory_presence(const struct inventory *inv, const struct host 
 const struct inv_type *inventory_type(const struct inventory *inv, const char *id);
 struct inv_type *inventory_type_on(const struct inventory *inv, const struct inv_pgpu *card, const char *id);
 
-/* Does the type belong to the card's model and framework? */
 bool inventory_type_is_of(const struct inv_type *type, const struct inv_pgpu *card);
 
-/* Finds the type of a vGPU on its card's model. If the card is not known, searches all cards. */
+/* The type of a vGPU. If its card is not known, searches all cards. */
 const struct inv_type *inventory_type_of(const struct inventory *inv, const struct vgpu_ref *vgpu);
+
 struct inv_pgpu *inventory_pgpu(const struct inventory *inv, const char *address);
 struct inv_parent *inventory_parent(const struct inventory *inv, const char *name);
 const struct inv_offer *inventory_offer(const struct inv_pgpu *card, const char *type);
 
-/* The ID of a type that the card can create now; NULL: none. */
+/* A type that the card can create now; NULL: none. */
 const char *inventory_offered(const struct inv_pgpu *card);
 
-/*
- * Sets `path` to the vGPU's directory followed by `behind`, which is empty or starts with a slash. -EINVAL: the ID is
- * neither a UUID nor a PCI address.
- */
+/* Sets `path` to the directory of an mdev (a UUID) or PCI device (an address), and what is `behind`. 0 or -EINVAL. */
 enum { VGPU_PATH_SIZE = ID_SIZE + 72 };
 int inventory_path(char path[VGPU_PATH_SIZE], const char *id, const char *behind, struct err *err);
 
-/* Opens the directory of an mdev (by its UUID) or of a PCI device (by its address). -ENOENT: no such device. */
+/* Opens that directory. -ENOENT: no such device. */
 int inventory_open(const struct host *host, const char *id);
 
 /*
@@ -290,8 +278,8 @@ int inventory_open(const struct host *host, const char *id);
 int64_t inventory_created_ms(const struct host *host, const struct vgpu_ref *vgpu);
 
 /*
- * Lists the types of these frameworks, sorted by ID. An ID with several names has an entry for each. For mdevs, reads
- * only ID and name; name "": the driver does not answer. The caller frees the list.
+ * Lists the types of these frameworks, sorted by ID; the caller frees the list. An ID has an entry for each of its
+ * names. For mdevs, sets only ID and name; name "": the driver does not answer.
  */
 int inventory_names(const struct host *host, unsigned int frameworks, struct inv_type **out, size_t *n,
 		    struct err *err);
@@ -299,14 +287,10 @@ int inventory_names(const struct host *host, unsigned int frameworks, struct inv
 /* Writes "write nvidia-222, the ID of T4-1B" if `word` is a type's name on this host, or "". Asks the drivers. */
 const char *inventory_name_hint(const struct host *host, const char *word, char buf[REASON_SIZE]);
 
-/*
- * Calls config_load(). Appends inventory_name_hint() to the error if a type's name is configured in place of its ID.
- * For -ENOENT, the text of config->why starts with "no configuration".
- */
-struct config;
+/* Calls config_load(). If a type's name is configured in place of its ID, the error says the ID. */
 int inventory_load_config(struct config *config, const struct host *host, const char *path, struct err *err);
 
-/* Does the host have this NUMA node? A host without NUMA information has only node 0. */
+/* A host without NUMA information has only node 0. */
 bool inventory_has_node(const struct host *host, int node);
 
 /* A mask of the NUMA nodes of these CPUs; 0: not known. */

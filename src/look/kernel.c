@@ -9,7 +9,8 @@
 
 #include "base/auto.h"
 #include "base/text.h"
-#include "internal.h"
+
+const struct framework_ops *const framework_ops[FW_VF + 1] = { &framework_mdev, &framework_variant, &framework_vf };
 
 struct vgpu_ref kernel_vgpu(const char *id)
 {

@@ -22,7 +22,7 @@ enum { LIBVIRT_COMM_SIZE = 16 };
  */
 pid_t libvirt_daemon(const struct host *host, char comm[LIBVIRT_COMM_SIZE]);
 
-/* How long ago this process started, in microseconds. */
+/* The age of this process, in microseconds. */
 int64_t libvirt_age_us(pid_t pid);
 
 /* Did the running daemon start after this time (sys_now_ms())? False if the time is 0 or no daemon runs. */

@@ -55,7 +55,7 @@ int libvirt_files_libvirt(const struct host *host);
 /* Does this domain have a file? `domain` is a UUID or a name. */
 bool libvirt_files_has(const struct libvirt_files *disk, const char *domain);
 
-/* Does libvirt run this domain? True if a status file has the domain's UUID. */
+/* Does a status file have this UUID? */
 bool libvirt_files_runs(const struct libvirt_files *disk, const char *domain_uuid);
 
 /*
@@ -65,7 +65,7 @@ bool libvirt_files_runs(const struct libvirt_files *disk, const char *domain_uui
  */
 int libvirt_files_slurp(int dir, const char *name, char **text, size_t *len);
 
-/* Does a domain with this name have a status file? Reads no file. True also if that is not known. */
+/* Does a domain with this name have a status file? True also if that is not known. */
 bool libvirt_files_has_status(const struct host *host, const char *name);
 
 /*

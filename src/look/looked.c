@@ -150,7 +150,7 @@ static void remember_model(int directory, const struct inventory *inv, const str
 	if (*name && strlen(text) < TYPELIST_TEXT_MAX)
 		(void)sys_publish(directory, name, text, strlen(text));
 	free(text);
-	typelist_free(&list);
+	mem_free(list.items);
 }
 
 void types_remember(const struct store *store, const struct inventory *inv)

@@ -31,10 +31,7 @@ bool affinity_is_new(const struct store *store, const struct vgpu_ref *vgpu, int
  */
 void looked_note(const struct store *store, const struct inventory *inv, int64_t at_ms);
 
-/*
- * Records the types that cards of NVIDIA's variant driver listed, if they differ from the model's record (typelist.h).
- * Needs the store's lock.
- */
+/* Records the types that cards of NVIDIA's variant driver listed, if they are new. Needs the store's lock. */
 void types_remember(const struct store *store, const struct inventory *inv);
 
 /*

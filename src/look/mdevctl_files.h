@@ -49,7 +49,7 @@ bool mdevctl_defines_on(const struct host *host, const char *uuid, const char *p
  */
 int mdevctl_definitions(struct definition **out, size_t *n, const struct host *host, struct err *err);
 
-/* Lists the parents that have a definition, without reading definitions. The caller frees the list. */
+/* Lists the parents that have a definition; the caller frees the list. */
 size_t mdevctl_parents(char (**parents)[PARENT_SIZE], const struct host *host);
 
 /*

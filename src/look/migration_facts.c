@@ -8,7 +8,7 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "look/survey.h"
+#include "look/resolve.h"
 
 static void put_fact(char *dst, size_t size, const char *src)
 {
@@ -80,7 +80,7 @@ bool migration_facts_predict(struct migration_facts *facts, struct world *world,
 	bool known = false;
 
 	*facts = (struct migration_facts){ 0 };
-	if (survey_resolve(&resolved, req, world, &ignored) < 0)
+	if (resolve_vgpu(&resolved, req, world, &ignored) < 0)
 		return false;
 	pooled = pool_types(&world->inv, req->kind == REQUEST_MDEV, NULL);
 	if (resolved.ntypes == 0 && pooled[0] && !pooled[1])

@@ -19,7 +19,7 @@ bool migration_facts_device(struct migration_facts *facts, const struct inventor
 void migration_facts_type(struct migration_facts *facts, const struct inventory *inv, const struct inv_pgpu *card,
 			  const char *type);
 
-/* Builds the domain's lease element (domxml_lease()) with the facts of its leased vGPUs. NULL: nothing would change. */
+/* The domain's lease element (domxml_lease()) with the facts of its leased vGPUs. NULL: nothing would change. */
 char *migration_facts_element(const struct domxml *doc, const struct inventory *inv, const struct leases *leases);
 
 /*

@@ -93,12 +93,10 @@ const struct section *pool_names(const struct config *config, const struct inv_p
 	return NULL;
 }
 
-const char *pool_name(const void *config, const struct inv_pgpu *card, size_t n)
+const char *pool_name(const struct config *config, const struct inv_pgpu *card, size_t n)
 {
-	const struct config *c = config;
-
-	for (size_t i = 0; c && i < c->nsections; i++) {
-		const struct section *s = &c->sections[i];
+	for (size_t i = 0; config && i < config->nsections; i++) {
+		const struct section *s = &config->sections[i];
 
 		if (is_for(s, card) && pool_means(s, card) && n-- == 0)
 			return s->type;
@@ -148,46 +146,38 @@ static const struct section *offered_or(const struct inv_pgpu *card, const struc
 	return a && inventory_offer(card, a->type) ? a : b;
 }
 
-/* Among the sections that match the card, is `only` the one section whose type the card offers? */
-static bool is_only_offer(const struct inv_pgpu *card, const struct section *only)
-{
-	const struct config *config = card->pool.config;
-
-	for (EACH(const struct section *, s, config->sections, config->nsections))
-		if (claim_of(s, card) == CLAIM_MATCH && (s == only) != !!inventory_offer(card, s->type))
-			return false;
-	return true;
-}
-
 /*
  * Sets pool->whole among the sections that have the card's highest claim. With several types per card, prefers a
- * section whose type the card offers. With one type per card:
- *   Two sections that name the card conflict.
- *   Two sections that match the card conflict, except if the card offers the type of only one of them.
- *   The first default section wins.
+ * section whose type the card offers. With one type per card, two sections that name or match the card conflict, except
+ * if both match it and the card offers the type of only one. The first default section wins.
  */
 static void claim_whole(struct inv_pgpu *card)
 {
 	struct pool_card *pool = &card->pool;
 	const struct config *config = pool->config;
+	const struct section *first = NULL, *second = NULL, *offered = NULL;
+	int noffered = 0;
 
-	if (pool->claim == CLAIM_NONE)
-		return;
 	for (EACH(const struct section *, s, config->sections, config->nsections)) {
-		if (claim_of(s, card) != pool->claim)
+		if (pool->claim == CLAIM_NONE || claim_of(s, card) != pool->claim)
 			continue;
-		if (!pool->whole || config->policy.several_types) {
-			pool->whole = offered_or(card, pool->whole, s);
-		} else if (pool->claim == CLAIM_MATCH && is_only_offer(card, pool->whole)) {
-			continue;
-		} else if (pool->claim == CLAIM_MATCH && is_only_offer(card, s)) {
-			pool->whole = s;
-		} else if (pool->claim != CLAIM_DEFAULT) {
-			pool->contested = true;
-			explain(card, "configured for both %s and %s; choose one", pool->whole->type, s->type);
-			pool->whole = NULL;
-			return;
-		}
+		if (inventory_offer(card, s->type) && !noffered++)
+			offered = s;
+		if (first && !second)
+			second = s;
+		first = first ? first : s;
+		pool->whole = offered_or(card, pool->whole, s);
+	}
+	if (config->policy.several_types)
+		return;
+	if (second && pool->claim == CLAIM_MATCH && noffered == 1) {
+		pool->whole = offered;
+	} else if (second && pool->claim != CLAIM_DEFAULT) {
+		pool->contested = true;
+		explain(card, "configured for both %s and %s; choose one", first->type, second->type);
+		pool->whole = NULL;
+	} else {
+		pool->whole = first;
 	}
 }
 
@@ -228,12 +218,6 @@ static bool explain_moved(struct inv_pgpu *card)
 	return false;
 }
 
-/* Does a [vf_NAME] section name or match the card, although its vGPUs have types? */
-static bool is_meant_as_plain(const struct section *s, const struct inv_pgpu *card)
-{
-	return s->vf && !is_for(s, card) && pool_means(s, card);
-}
-
 static void explain_unnamed(struct inv_pgpu *card)
 {
 	const struct config *config = card->pool.config;
@@ -241,7 +225,7 @@ static void explain_unnamed(struct inv_pgpu *card)
 	for (EACH(const struct section *, s, config->sections, config->nsections)) {
 		if (is_for(s, card) && pool_is_elsewhere(s, card, card->pool.reason))
 			return;
-		if (is_meant_as_plain(s, card)) {
+		if (s->vf && card->framework != FW_VF && pool_means(s, card)) {
 			explain(card, INV_NEEDS_TYPE);
 			return;
 		}
@@ -352,11 +336,11 @@ const struct section *pool_serves(const struct inv_pgpu *card, const char *type)
 bool pool_serves_more(const struct inv_pgpu *card)
 {
 	const struct config *config = card->pool.config;
-	size_t n = config->policy.several_types ? 2 : 0;
+	size_t n = 0;
 
-	for (size_t i = 0; n < 2 && i < config->nsections; i++)
+	for (size_t i = 0; i < config->nsections; i++)
 		n += pool_serves(card, config->sections[i].type) == &config->sections[i];
-	return n > 1;
+	return n > 1 || config->policy.several_types;
 }
 
 bool pool_gives(const struct inv_parent *parent, const char *type)
@@ -378,13 +362,10 @@ bool pool_has_parent(const struct inv_parent *parent)
 
 bool pool_misses(const struct inventory *inv, const struct section *section, const char *address)
 {
-	for (size_t i = 0; i < inv->npgpus; i++)
-		if (is_for(section, inv->pgpus[i]) && strcmp(address, inv->pgpus[i]->address) == 0)
-			return false;
-	for (size_t i = 0; i < inv->nparents; i++)
-		if (is_for(section, inv->parents[i]->card) && strcmp(address, inv->parents[i]->name) == 0)
-			return false;
-	return true;
+	const struct inv_parent *parent = inventory_parent(inv, address);
+	const struct inv_pgpu *card = parent ? parent->card : inventory_pgpu(inv, address);
+
+	return !card || !is_for(section, card);
 }
 
 enum stock pool_stock(const struct inventory *inv, const struct section *section, bool mdev,

@@ -17,10 +17,10 @@
 #include "config/config.h"
 #include "look/inventory.h"
 
-/* Sets what each card of the inventory serves. The configuration must outlive the inventory. */
+/* Sets what each card of the inventory serves, for inventory_read(). The configuration must outlive the inventory. */
 void pool_make(struct inventory *inv, const struct config *config);
 
-/* The section by which the pGPU serves this type, even if it is not ready; NULL: none. */
+/* The section by which the pGPU serves this type, even if the pGPU is not ready; NULL: none. */
 const struct section *pool_serves(const struct inv_pgpu *card, const char *type);
 
 bool pool_serves_more(const struct inv_pgpu *card);
@@ -28,7 +28,6 @@ bool pool_serves_more(const struct inv_pgpu *card);
 /* The section that names this parent or, without one, the section of its whole card; NULL: none. */
 const struct section *pool_section_of(const struct inv_parent *parent);
 
-/* Is this parent configured for this type? */
 bool pool_gives(const struct inv_parent *parent, const char *type);
 
 /* How ready the section's best card with mdevs (`mdev`) or VFs is. `parent` (may be NULL): only the parent's card. */
@@ -44,10 +43,9 @@ const struct section **pool_types(const struct inventory *inv, bool mdev, const 
 
 bool pool_has_parent(const struct inv_parent *parent);
 
-/* Does the section name this parent or pGPU? */
 bool pool_section_names(const struct section *s, const char *name);
 
-/* True if the host has no parent or pGPU of the section's kind at this address. */
+/* Has the host no parent or pGPU of the section's kind at this address? */
 bool pool_misses(const struct inventory *inv, const struct section *section, const char *address);
 
 /* The first section that names the card, names its VF `vf`, or matches the card; NULL: none. */
@@ -68,8 +66,7 @@ const struct location *pool_means(const struct section *s, const struct inv_pgpu
 bool pool_is_elsewhere(const struct section *s, const struct inv_pgpu *card, char why[REASON_SIZE]);
 
 /*
- * For `name` of struct inv_query: the type, or the NAME of [vf_NAME], of the n-th section that means this card. A
- * section means a card if it names or matches the card, or names one of its VFs. NULL: no more. `config` is a struct
- * config or NULL.
+ * The type, or the NAME of [vf_NAME], of the n-th section that means this card. A section means a card if it names or
+ * matches the card, or names one of its VFs. NULL: no more, or no `config`.
  */
-const char *pool_name(const void *config, const struct inv_pgpu *card, size_t n);
+const char *pool_name(const struct config *config, const struct inv_pgpu *card, size_t n);

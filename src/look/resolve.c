@@ -2,18 +2,18 @@
 /* Finds which types a request can have. */
 #include "look/resolve.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "look/kernel.h"
+#include "look/libvirt_files.h"
+#include "look/mdevctl_files.h"
 
 enum { MORE_SIZE = 48, LIBVIRT_CHANGES_FRAMEWORK = 11000000, NAMED = INV_MDEV | INV_VARIANT };
-
-bool resolve_fits(const struct resolved_request *resolved, const char *type)
-{
-	return resolved->ntypes == 0 || text_find(resolved->types, (size_t)resolved->ntypes, TYPE_SIZE, type);
-}
 
 static void add_type(struct resolved_request *resolved, const char *type)
 {
@@ -26,9 +26,14 @@ unsigned int resolve_frameworks(const struct vgpu_request *req)
 	return req->kind == REQUEST_MDEV ? INV_MDEV : INV_VARIANT | INV_VF;
 }
 
-static unsigned int unread(const struct world *world, unsigned int frameworks)
+/* Reads the type names of these frameworks, except plain VFs, which have none. */
+static int read_names(struct world *world, unsigned int frameworks, struct err *err)
 {
-	return frameworks & NAMED & ~world->names_known;
+	if (!(frameworks & NAMED & ~world->names_known))
+		return 0;
+	free(world->names);
+	world->names_known |= frameworks & NAMED;
+	return inventory_names(world->host, world->names_known, &world->names, &world->nnames, err);
 }
 
 enum known_by { BY_NAME, BY_ID };
@@ -143,19 +148,17 @@ static void list_types(const struct vgpu_request *req, const struct world *world
 		text_add(list, size, "; see 'vgpu-lease types'");
 }
 
-static void refuse_unknown(const struct vgpu_request *req, const struct world *world, char refusal[RESOLVE_REFUSAL])
+static int refuse_unknown(const struct vgpu_request *req, const struct world *world, struct err *err)
 {
 	char list[512], source[256];
 	const char *kind = "enabled";
 
 	source_says(req, source, sizeof(source));
-	if (is_other_kind(req, world)) {
-		snprintf(refusal, RESOLVE_REFUSAL,
-			 "'%s' is provided as %s here%s, but the hostdev is type='%s'; use type='%s'", req->facts.type,
-			 req->kind == REQUEST_MDEV ? "VFs" : "mdevs", source,
-			 req->kind == REQUEST_MDEV ? "mdev" : "pci", req->kind == REQUEST_MDEV ? "pci" : "mdev");
-		return;
-	}
+	if (is_other_kind(req, world))
+		return err_set(err, ENOENT,
+			       "vGPU %s: '%s' is provided as %s here%s, but the hostdev is type='%s'; use type='%s'",
+			       req->id, req->facts.type, req->kind == REQUEST_MDEV ? "VFs" : "mdevs", source,
+			       req->kind == REQUEST_MDEV ? "mdev" : "pci", req->kind == REQUEST_MDEV ? "pci" : "mdev");
 	list_types(req, world, true, list, sizeof(list));
 	if (!*list) {
 		kind = "known";
@@ -164,12 +167,12 @@ static void refuse_unknown(const struct vgpu_request *req, const struct world *w
 	if (!*list)
 		snprintf(list, sizeof(list), "(none: no pGPU here has types for a hostdev of type='%s')",
 			 req->kind == REQUEST_MDEV ? "mdev" : "pci");
-	snprintf(refusal, RESOLVE_REFUSAL, "unknown type '%s'%s; %s: %s", req->facts.type, source, kind, list);
+	return err_set(err, ENOENT, "vGPU %s: unknown type '%s'%s; %s: %s", req->id, req->facts.type, source, kind,
+		       list);
 }
 
 /* Finds the type that the metadata names: by ID, by a name such as "GRID T4-16C", or by class. */
-static unsigned int asked_type(struct resolved_request *resolved, const struct world *world,
-			       char refusal[RESOLVE_REFUSAL])
+static int asked_type(struct resolved_request *resolved, struct world *world, struct err *err)
 {
 	const struct vgpu_request *req = resolved->req;
 	const struct config *config = world->config;
@@ -182,30 +185,32 @@ static unsigned int asked_type(struct resolved_request *resolved, const struct w
 		if (!(config->sections[i].vf && req->kind == REQUEST_MDEV) &&
 		    names_section(&config->sections[i], req->facts.type))
 			add_type(resolved, config->sections[i].type);
-	if (resolved->ntypes || unread(world, own))
-		return resolved->ntypes ? 0 : unread(world, own);
+	if (resolved->ntypes)
+		return 0;
+	if (read_names(world, own, err) < 0)
+		return -err->code;
 	add_named(resolved, world, req->facts.type);
 	if (!resolved->ntypes && next_name(world, own, req->facts.type, BY_ID, &at))
 		add_type(resolved, req->facts.type);
 	/* If this host does not know the type's ID, use the name from the source. */
 	if (!resolved->ntypes && *req->facts.name)
 		add_named(resolved, world, req->facts.name);
-	if (resolved->ntypes || unread(world, INV_ALL))
-		return resolved->ntypes ? 0 : unread(world, INV_ALL);
+	if (resolved->ntypes)
+		return 0;
+	if (read_names(world, INV_ALL, err) < 0)
+		return -err->code;
 	/* Without a configuration, do not refuse: `type` may be a class, and an existing device can be adopted. */
 	if (!config_is_valid(config)) {
 		resolved->source = TYPE_UNSAID;
 		return 0;
 	}
-	refuse_unknown(req, world, refusal);
-	return 0;
+	return refuse_unknown(req, world, err);
 }
 
-unsigned int resolve_types(struct resolved_request *resolved, const struct world *world, char refusal[RESOLVE_REFUSAL])
+int resolve_types(struct resolved_request *resolved, struct world *world, struct err *err)
 {
-	refusal[0] = '\0';
 	if (*resolved->req->facts.type)
-		return asked_type(resolved, world, refusal);
+		return asked_type(resolved, world, err);
 	/* A remembered type that is no longer enabled cannot be created. */
 	if (resolved->source == TYPE_REMEMBERED && !enabled(world->config, resolved->types[0])) {
 		text_copy(resolved->was, sizeof(resolved->was), resolved->types[0]);
@@ -231,52 +236,157 @@ void resolve_reserved(struct resolved_request *resolved, const struct lease *res
 		}
 }
 
-static bool may_change(const struct vgpu_request *req, const char *name, const char *type, const struct world *world,
-		       char refusal[RESOLVE_REFUSAL])
+static int check_change(const struct vgpu_request *req, const char *name, const char *type, const struct world *world,
+			struct err *err)
 {
 	const char *was = req->kind == REQUEST_MDEV ? "an mdev" : "a VF",
 		   *is = req->kind == REQUEST_MDEV ? "a VF" : "an mdev";
 	int libvirt = world->libvirt;
 
 	if (!world->config->policy.cross_framework)
-		snprintf(
-			refusal, RESOLVE_REFUSAL,
-			"%s is %s on the source and %s here (%s); set cross_framework = yes to allow the change (libvirt 11.0 or later on both hosts)",
-			name, was, is, type);
-	else if (world->config->policy.migrate_keep)
-		snprintf(refusal, RESOLVE_REFUSAL,
-			 "%s is %s on the source and %s here (%s); migrate_uuid = keep does not allow the change", name,
-			 was, is, type);
-	else if (libvirt && libvirt < LIBVIRT_CHANGES_FRAMEWORK)
-		snprintf(
-			refusal, RESOLVE_REFUSAL,
-			"%s is %s on the source and %s here (%s), which libvirt %d.%d.%d of this host cannot change; 11.0 or later is required",
-			name, was, is, type, libvirt / 1000000, libvirt / 1000 % 1000, libvirt % 1000);
-	return !*refusal;
+		return err_set(
+			err, EPERM,
+			"vGPU %s: %s is %s on the source and %s here (%s); set cross_framework = yes to allow the change (libvirt 11.0 or later on both hosts)",
+			req->id, name, was, is, type);
+	if (world->config->policy.migrate_keep)
+		return err_set(
+			err, EPERM,
+			"vGPU %s: %s is %s on the source and %s here (%s); migrate_uuid = keep does not allow the change",
+			req->id, name, was, is, type);
+	if (libvirt && libvirt < LIBVIRT_CHANGES_FRAMEWORK)
+		return err_set(
+			err, EPERM,
+			"vGPU %s: %s is %s on the source and %s here (%s), which libvirt %d.%d.%d of this host cannot change; 11.0 or later is required",
+			req->id, name, was, is, type, libvirt / 1000000, libvirt / 1000 % 1000, libvirt % 1000);
+	return 0;
 }
 
-unsigned int resolve_framework(struct vgpu_request *req, const struct world *world, char refusal[RESOLVE_REFUSAL])
+int resolve_framework(struct vgpu_request *req, struct world *world, struct err *err)
 {
 	const char *name = *req->facts.name ? req->facts.name : req->facts.type;
 	unsigned int own = resolve_frameworks(req), others = INV_ALL & ~own;
 	const struct inv_type *type;
 	size_t at = 0;
 
-	refusal[0] = '\0';
 	if (!*name || !config_is_valid(world->config))
 		return 0;
-	if (unread(world, own) || next_name(world, own, name, BY_NAME, &at))
-		return unread(world, own);
-	if (unread(world, others))
-		return unread(world, others);
+	if (read_names(world, own, err) < 0)
+		return -err->code;
+	if (next_name(world, own, name, BY_NAME, &at))
+		return 0;
+	if (read_names(world, others, err) < 0)
+		return -err->code;
 	at = 0;
 	type = next_name(world, others, name, BY_NAME, &at);
-	if (!type || !may_change(req, name, type->id, world, refusal))
+	if (!type)
 		return 0;
+	if (check_change(req, name, type->id, world, err) < 0)
+		return -err->code;
 	/* An ID from the source belongs to the old kind of hostdev, so request the type by name. */
 	memmove(req->facts.type, name, strlen(name) + 1);
 	req->managed = false;
 	req->kind = req->kind == REQUEST_MDEV ? REQUEST_PCI : REQUEST_MDEV;
 	req->any = true;
+	return 0;
+}
+
+/* Takes an mdev's type and parent from its mdevctl definition or, without one, from the record of its last lease. */
+static int recall(struct resolved_request *resolved, const struct world *w, struct err *err)
+{
+	const struct vgpu_request *req = resolved->req;
+	const struct vgpu_ref vgpu = kernel_vgpu(req->id);
+	struct definition definition;
+	struct affinity affinity;
+	int defined;
+
+	if (req->any || req->kind != REQUEST_MDEV)
+		return 0;
+	defined = mdevctl_definition(&definition, w->host, req->id, err);
+	/* A start does not need the definition of a vGPU that exists. */
+	if (defined < 0 && (w->mode != PLAN_PREPARE || kernel_exists(w->host, &vgpu) != 1))
+		return defined;
+	resolved->defined = defined;
+	if (defined == 1) {
+		resolved->source = TYPE_DEFINED;
+		text_copy(resolved->last_parent, PARENT_SIZE, definition.parent);
+		resolved->ntypes = text_copy(resolved->types[0], TYPE_SIZE, definition.type);
+	} else if (affinity_get(w->store, req->id, &affinity)) {
+		resolved->source = TYPE_REMEMBERED;
+		text_copy(resolved->last_parent, PARENT_SIZE, affinity.parent);
+		resolved->ntypes = text_copy(resolved->types[0], TYPE_SIZE, affinity.type);
+	}
+	return 0;
+}
+
+int resolve_vgpu(struct resolved_request *resolved, const struct vgpu_request *req, struct world *w, struct err *err)
+{
+	struct lease lease;
+
+	*resolved = (struct resolved_request){ .req = req };
+	uuid_random(resolved->fresh);
+	if (recall(resolved, w, err) < 0 || resolve_types(resolved, w, err) < 0)
+		return -err->code;
+	/* survey_read() also reports a lease that cannot be read. */
+	if (w->mode == PLAN_PREPARE && lease_get(w->store, req->id, &lease, err) == 1 &&
+	    lease.state == LEASE_RESERVED && strcmp(lease.domain, w->request->uuid) == 0 &&
+	    !lease_is_void(&lease, false, false, sys_now_ms()))
+		resolve_reserved(resolved, &lease);
+	return 0;
+}
+
+static uint64_t nodes_of(const struct vgpu_request *req, const struct request *request, const struct host *host)
+{
+	if (req->numa == NUMA_NONE)
+		return 0;
+	if (req->numa == NUMA_NODE)
+		return req->numa_node < 64 ? UINT64_C(1) << req->numa_node : 0;
+	if (request->memory_nodes)
+		return request->memory_nodes;
+	return request->cpus ? inventory_cpu_nodes(host, request->cpus) : 0;
+}
+
+/* Copies the request, and gives each vGPU a framework of this host. */
+static int change_frameworks(struct world *w, struct err *err)
+{
+	free(w->changed.vgpus);
+	w->changed = *w->asked;
+	w->changed.vgpus = mem_new(w->asked->nvgpus + 1, sizeof(*w->changed.vgpus));
+	w->request = &w->changed;
+	for (size_t i = 0; i < w->asked->nvgpus; i++) {
+		w->changed.vgpus[i] = w->asked->vgpus[i];
+		if (resolve_framework(&w->changed.vgpus[i], w, err) < 0)
+			return -err->code;
+	}
+	return 0;
+}
+
+int resolve_request(struct world *w, struct err *err)
+{
+	static const struct request nothing;
+
+	if (!w->asked)
+		w->asked = &nothing;
+	w->request = w->asked;
+	w->nfailed_attempts = 0;
+	for (size_t i = 0; i < w->asked->nvgpus && !w->libvirt; i++)
+		if (w->mode == PLAN_MIGRATE || w->asked->vgpus[i].kind == REQUEST_PCI)
+			w->libvirt = libvirt_files_libvirt(w->host);
+	if (w->mode == PLAN_MIGRATE && change_frameworks(w, err) < 0)
+		return -err->code;
+	free(w->defined_parents);
+	w->defined_parents = NULL;
+	w->ndefined_parents = 0;
+	for (size_t i = 0; i < w->request->nvgpus && !w->defined_parents; i++)
+		if (w->request->vgpus[i].kind == REQUEST_MDEV)
+			w->ndefined_parents = mdevctl_parents(&w->defined_parents, w->host);
+	free(w->resolved_requests);
+	w->resolved_requests = mem_new(w->request->nvgpus + 1, sizeof(*w->resolved_requests));
+	for (size_t i = 0; i < w->request->nvgpus; i++) {
+		const struct vgpu_request *req = &w->request->vgpus[i];
+
+		if (resolve_vgpu(&w->resolved_requests[i], req, w, err) < 0)
+			return -err->code;
+		w->resolved_requests[i].nodes = nodes_of(req, w->request, w->host);
+	}
 	return 0;
 }

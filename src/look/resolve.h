@@ -3,25 +3,28 @@
  * Finds which types a request can have on this host, and whether its vGPU must change its framework.
  *
  * If the device does not exist, its type comes from the first of these sources that has a type: the metadata, the
- * mdevctl definition, the last lease on this host (if the type is still enabled), the plan.
- *
- * resolve_types() and resolve_framework() return frameworks (INV_...) whose type names are needed. Read these into
- * world->names and call the function again. 0: done; if `refusal` is not empty, the request is refused.
+ * mdevctl definition, the last lease on this host (if the type is still enabled), the plan. The type names of the host
+ * are read only if the metadata's type is not configured.
  */
 #pragma once
 
 #include "look/world.h"
 
-enum { RESOLVE_REFUSAL = 1024 };
-
 /* The frameworks (INV_...) whose vGPUs a hostdev of this kind can have. */
 unsigned int resolve_frameworks(const struct vgpu_request *req);
 
-/* True if the type is one of the request's types, or the request has none. */
-bool resolve_fits(const struct resolved_request *resolved, const char *type);
+/*
+ * Resolves the request in `world`. Can be called again for another request. Always call survey_end() afterwards.
+ * -ENOENT: a type is unknown; -EPERM: a vGPU must not change its framework; other: an error of reading the host.
+ */
+int resolve_request(struct world *world, struct err *err);
 
-/* Sets the types of a request. On entry, `resolved` has the type of the definition or last lease, if any. */
-unsigned int resolve_types(struct resolved_request *resolved, const struct world *world, char refusal[RESOLVE_REFUSAL]);
+/* Resolves one vGPU, without its NUMA nodes. -ENOENT: this host and the pool do not know the type. */
+int resolve_vgpu(struct resolved_request *resolved, const struct vgpu_request *req, struct world *world,
+		 struct err *err);
+
+/* Below, parts of these for tests. On entry, `resolved` has the type of the definition or last lease, if any. */
+int resolve_types(struct resolved_request *resolved, struct world *world, struct err *err);
 
 /*
  * Call after resolve_types() for a start: of several types, the reservation's type goes first. If the domain asks for
@@ -31,6 +34,6 @@ void resolve_reserved(struct resolved_request *resolved, const struct lease *res
 
 /*
  * If this host has a migrating mdev's type only on VFs, changes the request to any VF. In the reverse case, changes a
- * VF to any mdev. Refuses if cross_framework or migrate_uuid forbids the change, or if libvirt is older than 11.0.
+ * VF to any mdev. -EPERM: cross_framework or migrate_uuid forbids the change, or libvirt is older than 11.0.
  */
-unsigned int resolve_framework(struct vgpu_request *req, const struct world *world, char refusal[RESOLVE_REFUSAL]);
+int resolve_framework(struct vgpu_request *req, struct world *world, struct err *err);

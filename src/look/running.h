@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The running domains, their vGPUs, and the vGPUs that a suspend has detached. All are read from libvirt's status
- * files, which libvirt rewrites at every change. libvirt itself does not answer while a hook or a QEMU keeps it busy.
+ * The running domains, their vGPUs, and the vGPUs that a suspend has detached, from libvirt's status files: libvirt
+ * itself does not answer while a hook or a QEMU keeps it busy.
  */
 #pragma once
 
@@ -18,7 +18,7 @@ struct running_domain {
 	struct libvirt_file live; /* its status file; `text` is only the <domain> element */
 	struct domxml *doc;       /* the live XML with all PCI hostdevs; NULL: no mdev or PCI hostdev, or invalid */
 	struct domxml *suspended; /* the suspend record in the live XML; NULL: none, or invalid */
-	const struct request *request; /* the vGPUs in the live XML; NULL: invalid XML, so any vGPU is possible */
+	const struct request *request; /* the vGPUs in the live XML; NULL: invalid, so any vGPU is possible */
 	const struct request *taken;   /* the vGPUs in `suspended`; NULL: none */
 	bool settled;                  /* no start, migration, save or shutdown is in progress */
 };

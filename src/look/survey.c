@@ -7,15 +7,32 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "internal.h"
-#include "state/history.h"
 #include "look/looked.h"
+#include "look/resolve.h"
+#include "state/history.h"
+
+/* Time limits in ms for a search of all processes: at a start, at an arrival, and in a wide survey. */
+enum { LEAST_LOOK_MS = 250, ARRIVE_LOOK_MS = 1000, RECLAIM_LOOK_MS = 5000 };
+
+static void drop_lookups(struct world *w)
+{
+	vfio_users_free(w->users);
+	libvirt_files_free(w->disk);
+	free(w->looked_at);
+	w->users = NULL;
+	w->disk = NULL;
+	w->looked_at = NULL;
+	w->nlooked_at = 0;
+}
 
 void survey_end(struct world *w)
 {
 	inventory_free(&w->inv);
-	survey_drop_lookups(w);
+	drop_lookups(w);
 	lease_list_free(&w->leases);
 	lease_list_free(&w->void_leases);
 	free(w->changed.vgpus);
@@ -28,13 +45,84 @@ void survey_end(struct world *w)
 	*w = (struct world){ 0 };
 }
 
+static bool reads_all(const struct world *w)
+{
+	return w->wide || !w->request->nvgpus;
+}
+
+static bool reads_named(const struct world *w)
+{
+	return w->mode == PLAN_PREPARE && !reads_all(w);
+}
+
+/* Adds each type once, because reading a type costs one read per pGPU. */
+static void add_type(const char ***types, size_t *n, const char *type)
+{
+	for (size_t i = 0; i < *n; i++)
+		if (strcmp((*types)[i], type) == 0)
+			return;
+	*(const char **)mem_add(types, n, sizeof(**types)) = type;
+}
+
+/* The types of the request and the leases, and all configured types if the pool must choose; the caller frees them. */
+static const char **types_of(const struct world *w)
+{
+	const struct config *config = w->config;
+	bool chooses = pool_matches_twice(config);
+	const char **types = NULL;
+	size_t n = 0;
+
+	for (EACH(const struct resolved_request *, resolved, w->resolved_requests, w->request->nvgpus)) {
+		chooses |= resolved->ntypes == 0;
+		for (int t = 0; t < resolved->ntypes; t++)
+			add_type(&types, &n, resolved->types[t]);
+	}
+	for (size_t i = 0; i < w->leases.n; i++)
+		add_type(&types, &n, w->leases.list[i].vgpu.type);
+	for (size_t i = 0; chooses && i < config->nsections; i++)
+		add_type(&types, &n, config->sections[i].type);
+	mem_add(&types, &n, sizeof(*types)); /* NULL ends the list */
+	return types;
+}
+
+static int read_host(struct world *w, struct err *err)
+{
+	autofree char(*cards)[PCI_SIZE] = NULL;
+	autofree const char **types = reads_all(w) ? NULL : types_of(w);
+	/* Without a pool, read all GPUs that could be in a pool. */
+	struct inv_query query = { .types = types, .config = w->config, .gpus = !w->config->nsections };
+	size_t ncards = 0;
+
+	inventory_free(&w->inv);
+	/* Also read frameworks that the request cannot use, because a refusal names their cards. */
+	if (reads_all(w))
+		query.frameworks = INV_ALL;
+	for (size_t i = 0; i < w->request->nvgpus; i++)
+		query.frameworks |= resolve_frameworks(&w->request->vgpus[i]);
+	for (size_t i = 0; i < w->request->nvgpus && reads_named(w); i++)
+		if (w->request->vgpus[i].kind == REQUEST_PCI)
+			inventory_group_cards(w->host, w->request->vgpus[i].id, &cards, &ncards);
+	if (reads_named(w))
+		mem_add(&cards, &ncards, PCI_SIZE); /* "" ends the list */
+	query.cards = cards;
+	if (inventory_read(&w->inv, w->host, &query, err) < 0)
+		return -err->code;
+	for (size_t i = 0; i < w->ndefined_parents; i++) {
+		struct inv_parent *parent = inventory_parent(&w->inv, w->defined_parents[i]);
+
+		if (parent)
+			parent->facts.is_named = true;
+	}
+	return 0;
+}
+
 /* PRESENCE_UNKNOWN: the framework or the card of an actively leased VF was not read, or the kernel cannot be asked. */
 static enum presence presence_of(const struct world *w, const struct lease *lease)
 {
 	const struct vgpu_ref *vgpu = &lease->vgpu;
 
 	if (!(w->inv.frameworks & 1U << vgpu->framework) ||
-	    (vgpu->framework == FW_VARIANT && lease->state == LEASE_ACTIVE && survey_reads_named(w) &&
+	    (vgpu->framework == FW_VARIANT && lease->state == LEASE_ACTIVE && reads_named(w) &&
 	     !inventory_pgpu(&w->inv, vgpu->pgpu)))
 		return PRESENCE_UNKNOWN;
 	return inventory_presence(&w->inv, w->host, vgpu);
@@ -143,15 +231,13 @@ static void explain_absent(struct world *w)
 	}
 }
 
-/* Reads the leases. `at_work`: also sets whether a process works on each. */
-static int read_leases(struct world *w, bool at_work, struct err *err)
+static int read_leases(struct world *w, struct err *err)
 {
 	lease_list_free(&w->leases);
 	if (lease_list(w->store, &w->leases, err) < 0)
 		return -err->code;
-	for (size_t i = 0; at_work && i < w->leases.n; i++)
-		w->leases.list[i].at_work = is_changing(&w->leases.list[i]) &&
-					    store_locked_vgpu(w->store, w->leases.list[i].vgpu.id);
+	for (EACH(struct lease *, lease, w->leases.list, w->leases.n))
+		lease->at_work = is_changing(lease) && store_locked_vgpu(w->store, lease->vgpu.id);
 	return 0;
 }
 
@@ -162,11 +248,158 @@ static int read_leases(struct world *w, bool at_work, struct err *err)
  */
 static int read_both(struct world *w, struct err *err)
 {
-	bool locked = w->store->lock >= 0;
-
-	if (read_leases(w, locked, err) < 0 || survey_read_host(w, err) < 0)
+	if (read_leases(w, err) < 0 || read_host(w, err) < 0)
 		return -err->code;
-	return locked ? 0 : read_leases(w, true, err);
+	return w->store->lock >= 0 ? 0 : read_leases(w, err);
+}
+
+/* A start uses only devices that it names, so a short search is enough. An arrival can receive any free device. */
+static int look_up(struct world *w, int64_t by_ms, struct err *err)
+{
+	bool starts = w->mode == PLAN_PREPARE && !w->wide;
+	int ms = starts ? LEAST_LOOK_MS : ARRIVE_LOOK_MS, left = sys_left_ms(by_ms);
+
+	if (w->wide)
+		ms = left > RECLAIM_LOOK_MS ? RECLAIM_LOOK_MS : left > LEAST_LOOK_MS ? left : LEAST_LOOK_MS;
+	drop_lookups(w);
+	w->looked_ms = sys_now_ms();
+	if (inventory_mdevs(w->host, &w->looked_at, &w->nlooked_at, err) < 0)
+		return -err->code;
+	w->users = vfio_users_read(w->host, w->looked_ms + ms);
+	return starts ? 0 : libvirt_files_read(&w->disk, w->host, err);
+}
+
+static bool was_looked_at(const struct world *w, const char *id)
+{
+	char pci[PCI_SIZE];
+
+	return (w->users && pci_parse(pci, id)) || text_find(w->looked_at, w->nlooked_at, ID_SIZE, id);
+}
+
+/* OPEN_UNKNOWN: the processes were not fully searched. */
+static void look_who(const struct world *w, struct device_facts *facts, const char *id)
+{
+	const char *domain;
+	struct arena *before;
+	struct err ignored;
+	pid_t pid = 0;
+	int r = w->users ? vfio_users_open(w->users, w->host, id, &pid, &ignored) : -EAGAIN;
+
+	facts->opened = r < 0 ? OPEN_UNKNOWN : r == 1 ? OPEN_YES : OPEN_NO;
+	if (r != 1)
+		return;
+	domain = vfio_users_domain(w->users, pid);
+	before = mem_use(w->inv.arena);
+	facts->by = domain ? mem_format("process %d (QEMU of domain %s)", (int)pid, domain)
+			   : mem_format("process %d", (int)pid);
+	mem_use(before);
+}
+
+/* A start asks about devices without a lease that it names; an arrival about all, and about those of its own leases. */
+static bool is_asked_about(const struct world *w, const struct inv_device *device)
+{
+	const struct lease *lease = lease_find(&w->leases, device->vgpu.id);
+
+	if (lease)
+		return w->mode != PLAN_PREPARE && strcmp(lease->domain, w->request->uuid) == 0;
+	return w->mode != PLAN_PREPARE || request_names(w->request, device->vgpu.id);
+}
+
+/* Only an open node shows that other software gave a plain VF to a guest, so commands that show the host also ask. */
+static bool is_vf_asked_about(const struct world *w, const struct inv_parent *vf)
+{
+	if (vf->card->framework == FW_VF)
+		return w->request->nvgpus || pool_has_parent(vf);
+	return w->request->nvgpus && vf->card->framework == FW_VARIANT && vf->ndevices == 0 && w->mode != PLAN_PREPARE;
+}
+
+static bool is_anothers(const struct world *w, const char *id)
+{
+	return w->disk && libvirt_files_names(w->disk, id, w->request->name);
+}
+
+/*
+ * Does a file name this device, which exists? For a device that the request does not name, a file of its own domain or
+ * an unreadable file also counts.
+ */
+static bool is_named(const struct world *w, const char *id)
+{
+	if (request_names(w->request, id))
+		return is_anothers(w, id);
+	return w->disk && (libvirt_files_names(w->disk, id, NULL) || libvirt_files_unread(w->disk, false));
+}
+
+static bool is_young(const struct world *w, const struct vgpu_ref *vgpu)
+{
+	int64_t created_ms = inventory_created_ms(w->host, vgpu);
+
+	return created_ms && sys_now_ms() - created_ms < (int64_t)w->config->policy.start_grace_s * 1000;
+}
+
+/* Does a rule ask about a device that no search of the processes has covered? */
+static bool asks_unseen(const struct world *w)
+{
+	for (size_t i = 0; i < w->inv.nparents && !w->users; i++)
+		if (is_vf_asked_about(w, w->inv.parents[i]))
+			return true;
+	for (size_t i = 0; i < w->inv.ndevices; i++)
+		if (is_asked_about(w, &w->inv.devices[i]) && !was_looked_at(w, w->inv.devices[i].vgpu.id))
+			return true;
+	return false;
+}
+
+static int look_open(struct world *w, struct err *err)
+{
+	bool unseen = asks_unseen(w), locked = w->store->lock >= 0;
+
+	if (unseen && !locked && look_up(w, INT64_MAX, err) < 0)
+		return -err->code;
+	for (size_t i = 0; i < w->inv.nparents; i++) {
+		struct inv_parent *vf = w->inv.parents[i];
+
+		if (!is_vf_asked_about(w, vf))
+			continue;
+		vf->facts.opened = OPEN_NO;
+		if (vf->card->framework == FW_VF) {
+			look_who(w, &vf->facts, vf->name);
+			vf->facts.renders = w->users && vfio_users_render(w->users, w->host, vf->name);
+		}
+		vf->facts.is_named = is_anothers(w, vf->name);
+	}
+	for (EACH(struct inv_device *, device, w->inv.devices, w->inv.ndevices)) {
+		if (!is_asked_about(w, device) || !was_looked_at(w, device->vgpu.id))
+			continue;
+		look_who(w, &device->facts, device->vgpu.id);
+		device->facts.is_named = is_named(w, device->vgpu.id);
+		device->facts.young = is_young(w, &device->vgpu);
+	}
+	return unseen && locked;
+}
+
+/* Guesses, before the host is read, whether a rule will ask about a device. A wrong guess costs a search or round. */
+static bool will_ask(const struct world *w)
+{
+	for (EACH(const struct vgpu_request *, req, w->request->vgpus, w->request->nvgpus)) {
+		const struct vgpu_ref vgpu = kernel_vgpu(req->id);
+		struct err ignored;
+		struct lease lease;
+
+		if (w->mode != PLAN_PREPARE)
+			return true;
+		if (req->kind == REQUEST_PCI
+			    ? !inventory_takes_type(w->host, req->id)
+			    : kernel_exists(w->host, &vgpu) == 1 && lease_get(w->store, req->id, &lease, &ignored) != 1)
+			return true;
+	}
+	return false;
+}
+
+int survey_ahead(struct world *w, int64_t by_ms, struct err *err)
+{
+	/* In later rounds of a run, search if an earlier round has searched, or if a rule asks about a new device. */
+	bool asks = w->wide || (w->inv.frameworks ? w->users || asks_unseen(w) : will_ask(w));
+
+	return asks ? look_up(w, by_ms, err) : 0;
 }
 
 static int record_seen(struct world *w, struct err *err)
@@ -194,12 +427,12 @@ int survey_read(struct world *w, struct err *err)
 	free(w->failures);
 	w->nfailures = failure_list(w->store, &w->failures);
 	set_void_apart(w);
-	if (survey_reads_all(w))
+	if (reads_all(w))
 		explain_absent(w);
 	free(w->missing_cards);
 	w->missing_cards = NULL;
-	w->nmissing_cards = survey_reads_all(w) ? missing_cards(&w->missing_cards, w->host, &w->inv) : 0;
-	r = survey_look_open(w, err);
+	w->nmissing_cards = reads_all(w) ? missing_cards(&w->missing_cards, w->host, &w->inv) : 0;
+	r = look_open(w, err);
 	if (r < 0)
 		return r;
 	return w->store->lock >= 0 && record_seen(w, err) < 0 ? -err->code : r;
@@ -207,10 +440,10 @@ int survey_read(struct world *w, struct err *err)
 
 int survey_see(struct world *w, struct err *err)
 {
-	if (survey_start(w, err) < 0)
+	if (resolve_request(w, err) < 0)
 		return -err->code;
 	if (!w->inv.frameworks)
 		return survey_ahead(w, INT64_MAX, err) < 0 ? -err->code : survey_read(w, err);
 	explain_absent(w);
-	return survey_look_open(w, err);
+	return look_open(w, err);
 }

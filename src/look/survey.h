@@ -7,23 +7,13 @@
  */
 #pragma once
 
-#include "look/vfio_users.h"
 #include "look/libvirt_files.h"
+#include "look/vfio_users.h"
 #include "look/world.h"
-#include "state/history.h"
 
-/*
- * Resolves the request in `world`. Can be called again for another request. Always call survey_end() afterwards.
- * -ENOENT: a type is unknown; -EPERM: a vGPU must not change its framework; other: an error of reading the host.
- */
-int survey_start(struct world *world, struct err *err);
 void survey_end(struct world *world);
 
 #define autosurvey __attribute__((cleanup(survey_end)))
-
-/* Resolves one vGPU of a request, without its NUMA nodes. -ENOENT: this host and the pool do not know the type. */
-int survey_resolve(struct resolved_request *resolved, const struct vgpu_request *req, struct world *world,
-		   struct err *err);
 
 /*
  * If survey_read() will probably ask whether a device is open, searches all processes and, except for a start,

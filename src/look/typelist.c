@@ -61,12 +61,6 @@ void typelist_parse(struct typelist *list, char *text)
 	}
 }
 
-void typelist_free(struct typelist *list)
-{
-	mem_free(list->items);
-	*list = (struct typelist){ 0 };
-}
-
 int typelist_framebuffer(const char *name, int *slices)
 {
 	const char *dash = strrchr(name, '-'), *before = dash;
@@ -126,7 +120,7 @@ bool typelist_other_driver(char other[64], char name[TYPELIST_NAME_SIZE], const 
 		found = typelist_find(&list, type);
 		if (found)
 			text_copy(name, TYPELIST_NAME_SIZE, found->name);
-		typelist_free(&list);
+		mem_free(list.items);
 	}
 	return found;
 }

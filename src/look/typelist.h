@@ -31,7 +31,7 @@ struct typelist_item {
 };
 
 struct typelist {
-	struct typelist_item *items; /* in the order of the list, each type once */
+	struct typelist_item *items; /* in the order of the list, each type once; the caller frees them */
 	size_t n;
 	bool whole; /* complete, except perhaps for MIG-backed types */
 };
@@ -45,7 +45,6 @@ void typelist_parse(struct typelist *list, char *text);
 /* Adds a type, or renames it. Ignores types beyond TYPELIST_MAX. */
 void typelist_add(struct typelist *list, const char *type, const char *name);
 const struct typelist_item *typelist_find(const struct typelist *list, const char *type);
-void typelist_free(struct typelist *list);
 
 /* Reads the framebuffer in MiB from a type's name; -1: not stated. *slices: GPU slices; 0: not MIG-backed. */
 int typelist_framebuffer(const char *name, int *slices);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Finds the process that has a vGPU open, by the descriptors of all tasks (/proc/PID/fd). The descriptor is that of the
- * character device of the vGPU's IOMMU group, or of the vGPU's own vfio-dev. ARCHITECTURE.md explains why devices are
- * compared by number, and which uninspected processes matter.
+ * character device of the vGPU's IOMMU group, or of the vGPU's own vfio-dev.
  *
  * Some uses appear in no descriptor table: a descriptor in transit through a socket or kept by io_uring, or a mapping
  * or VFIO device that outlives the group's descriptor. A removal then waits in the kernel until the user ends

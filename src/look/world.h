@@ -41,6 +41,12 @@ struct resolved_request {
 	char absent[REASON_SIZE];      /* why the inventory does not have the VF; "": none */
 };
 
+/* True if the type is one of the request's types, or the request has none. */
+static inline bool resolve_fits(const struct resolved_request *resolved, const char *type)
+{
+	return resolved->ntypes == 0 || text_find(resolved->types, (size_t)resolved->ntypes, TYPE_SIZE, type);
+}
+
 /* Why a pGPU cannot have a vGPU of a type now. In a refusal, the cause that is easiest to remove comes first. */
 enum cause {
 	CAUSE_IN_USE,

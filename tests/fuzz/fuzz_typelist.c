@@ -38,8 +38,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	third = typelist_format(&back);
 	if (strcmp(again, third) != 0)
 		abort();
-	typelist_free(&list);
-	typelist_free(&back);
+	free(list.items);
+	free(back.items);
 	free(again);
 	free(third);
 	free(text);

@@ -64,7 +64,7 @@ includes() {
 			esac
 		done < <(sed -nE 's/^[[:space:]]*#[[:space:]]*include[[:space:]]*([<"][^>"]+[>"]).*/\1/p' "$f")
 	done
-	grep -nE '#[[:space:]]*include [<"](fcntl|unistd|time|dirent|errno|poll|signal|sys/.*)\.h[>"]' src/decide/*.[ch] src/look/{pool,resolve,world}.[ch] 2>/dev/null |
+	grep -nE '#[[:space:]]*include [<"](fcntl|unistd|time|dirent|errno|poll|signal|sys/.*)\.h[>"]' src/decide/*.[ch] src/look/{pool,world}.[ch] 2>/dev/null |
 		sed 's/$/: a decision does no I\/O and reads no clock/'
 }
 
@@ -92,8 +92,8 @@ nothing "paths of sysfs stand in the modules that know its layout" \
 # By the objects, whatever is included. Of what is not there nothing would be found.
 holds "decide and the hook are built" test -e "$builddir/src/decide/plan.o" -a -x "$builddir/hooks/qemu"
 nothing "a decision calls nothing that could do I/O or read a clock" \
-	"$(cd "$builddir" && nm -u src/decide/*.o src/look/{pool,resolve}.o src/model/vgpu.o | awk '$1 == "U" { print $2 }' | sort -u |
-		grep -vxE "$decision_calls|$(nm --defined-only src/decide/*.o src/look/{pool,resolve}.o src/model/vgpu.o | awk '$2 == "T" { print $3 }' | paste -sd'|')")"
+	"$(cd "$builddir" && nm -u src/decide/*.o src/look/pool.o src/model/vgpu.o | awk '$1 == "U" { print $2 }' | sort -u |
+		grep -vxE "$decision_calls|$(nm --defined-only src/decide/*.o src/look/pool.o src/model/vgpu.o | awk '$2 == "T" { print $3 }' | paste -sd'|')")"
 
 nothing "the hook is linked with no library that is slow to load" \
 	"$(readelf -d "$builddir/hooks/qemu" | grep -E 'NEEDED.*lib(virt|udev|smartcols|systemd|xml2|fuse)')"

@@ -61,10 +61,8 @@ static void add_cards(struct tree *tree)
 
 static void two_frameworks(void)
 {
-	static const char cards[][PCI_SIZE] = { "0001:c8:00.0", "0000:99:00.0", "../x" };
-	static const struct inv_query one_card = {
-		.frameworks = INV_VARIANT, .some = true, .cards = cards, .ncards = 3
-	};
+	static const char cards[][PCI_SIZE] = { "0001:c8:00.0", "0000:99:00.0", "../x", "" };
+	static const struct inv_query one_card = { .frameworks = INV_VARIANT, .cards = cards };
 	const struct inv_device *d;
 	const struct inv_type *t;
 	const struct inv_pgpu *big, *used;
@@ -172,14 +170,13 @@ static void trouble(void)
 static void plain_vfs(void)
 {
 	static const char text[] = "[vf_flex]\ndevice_match = 8086:56c0\n[vf_one]\ndevice_addresses = 0000:05:00.2\n";
-	struct inv_query query = { .frameworks = INV_VF, .name = pool_name };
 	struct config config;
+	const struct inv_query query = { .frameworks = INV_VF, .config = &config };
 	const struct inv_pgpu *flex, *one;
 
 	ok(config_of_text(&config, "f", text, sizeof(text) - 1, &err) == 0 && config.nsections == 2 &&
 		   config.sections[0].vf,
 	   "sections of plain VFs enable themselves");
-	query.arg = &config;
 	TREE(tree, PCI "0000:03:00.0/\n modalias = pci:v00008086d000056C0\n numa_node = 0\n");
 	add_vf(&tree, "0000:03:00.0", 0, "0000:03:00.1", NULL, NULL);
 	add_vf(&tree, "0000:03:00.0", 1, "0000:03:00.2", NULL, NULL);
@@ -195,7 +192,6 @@ static void plain_vfs(void)
 	is(inv.parents[0]->driver, "vfio-pci", "whose driver is known");
 	ok(inventory_offer(flex, "flex") && inventory_offer(one, "one"), "their section's name is their type");
 	ok(inv.ndevices == 0, "no VF is a device by itself");
-	pool_make(&inv, &config);
 	ok(flex->pool.in_pool && flex->pool.whole && pool_has_parent(inv.parents[0]), "they are in the pool");
 	ok(one->pool.in_pool && !pool_has_parent(inventory_parent(&inv, "0000:05:00.1")) &&
 		   pool_has_parent(inventory_parent(&inv, "0000:05:00.2")),

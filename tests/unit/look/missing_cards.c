@@ -42,7 +42,7 @@ static void run(const struct tree *tree, const struct row *row)
 					     [MISSING_REMEMBERED] = "remembered" };
 	char got[256] = "";
 	struct config config;
-	const struct inv_query query = { .frameworks = INV_ALL, .name = pool_name, .arg = &config };
+	const struct inv_query query = { .frameworks = INV_ALL, .config = &config };
 	autofree struct missing_card *missing = NULL;
 	autoinventory struct inventory inv = { 0 };
 	struct err err;
@@ -51,7 +51,6 @@ static void run(const struct tree *tree, const struct row *row)
 	config_of_words(&config, row->config);
 	if (inventory_read(&inv, &tree->host, &query, &err) < 0)
 		tree_fail(err.text);
-	pool_make(&inv, &config);
 	n = missing_cards(&missing, &tree->host, &inv);
 	for (size_t i = 0; i < n; i++) {
 		text_add(got, sizeof(got), "%s%s %s", i ? ", " : "", words[missing[i].how], missing[i].card.address);

@@ -4,8 +4,8 @@
  *
  *   asks     the metadata's type; "@name" behind: what the source calls it; "v" before a hostdev of type pci, else mdev
  *   recalls  "=s" from its mdevctl definition, "~s" from its last lease; "" nothing
- *   known    the frameworks whose names have been read, "m" and "v"
- *   result   the types; "?m": names that have to be read first; "no: ..." the refusal
+ *   known    the frameworks whose names are known, "m" and "v"; behind ">" those that must be read, which are none then
+ *   result   the types; "no: ..." the refusal
  *
  * The host has nvidia-1 "One" and nvidia-2 "Two" as mdevs, nvidia-2 "Zwei" and nvidia-3 "Three" as VFs. The
  * configuration enables nvidia-1 of class C, nvidia-2 of class C and, for plain VFs, flex; nvidia-3 is not enabled.
@@ -14,6 +14,7 @@
 
 #include "base/text.h"
 #include "lib/messages.h"
+#include "lib/leases.h"
 
 static struct inv_type names[] = {
 	{ .id = "nvidia-1", .name = "One", .framework = FW_MDEV },
@@ -36,12 +37,14 @@ struct row {
 static const struct row of_types[] = {
 	{ "an enabled type needs no name", "nvidia-1", "", "", "nvidia-1" },
 	{ "nor does a class, which is all its types", "C", "", "", "nvidia-1 nvidia-2" },
-	{ "a name is looked for among those of its kind", "Two", "", "", "?m" },
+	{ "a name is looked for among those of its kind", "Two", "", ">mv",
+	  "no: {M_UNKNOWN_TYPE|Two|}; known: (none: no pGPU here has types for a hostdev of type='mdev')" },
 	{ "and found there", "Two", "", "m", "nvidia-2" },
 	{ "of a VF, too", "v Three", "", "v", "nvidia-3" },
 	{ "without NVIDIA's brand, as its documents have it", "v Four-1Q", "", "v", "nvidia-4" },
 	{ "an id that is not enabled is known to the host", "v nvidia-3", "", "v", "nvidia-3" },
-	{ "nothing is refused before all names are read", "nvidia-9", "", "m", "?v" },
+	{ "nothing is refused before all names are read", "nvidia-9", "", "m>v",
+	  "no: {M_UNKNOWN_TYPE|nvidia-9|}; known: (none: no pGPU here has types for a hostdev of type='mdev')" },
 	{ "an unknown type is refused with the known ones", "nvidia-9", "", "mv",
 	  "no: {M_UNKNOWN_TYPE|nvidia-9|}; {M_ENABLED_TYPES|nvidia-1}; {M_SEE_TYPES}" },
 	{ "a name is answered with names", "Nine", "", "mv",
@@ -62,8 +65,8 @@ static const struct row of_types[] = {
 
 static const struct row of_frameworks[] = {
 	{ "a type of its own kind stays", "@One", "", "m", "mdev One" },
-	{ "whose names are read first", "@One", "", "", "?m" },
-	{ "then those of the other kind", "@Three", "", "m", "?v" },
+	{ "whose names are read", "@One", "", ">mv", "mdev One" },
+	{ "and those of the other kind", "@Three", "", "m>v", "mdev Three" },
 	{ "a type that is made as VFs here becomes any VF", "@Three", "", "mv", "any VF Three" },
 	{ "and the other way round", "v@One", "", "mv", "any mdev One" },
 	{ "without a name of the source, by the metadata's", "Three", "", "mv", "any VF Three" },
@@ -79,36 +82,40 @@ static const struct row of_frameworks[] = {
 	{ "one that can does", "@Three", "11000000", "mv", "any VF Three" },
 };
 
+static unsigned int frameworks_of(const char *known, size_t len)
+{
+	return (memchr(known, 'm', len) ? INV_MDEV : 0) | (memchr(known, 'v', len) ? INV_VARIANT : 0);
+}
+
 static struct world facts_of(const struct row *row)
 {
-	struct world facts = { .config = &config, .names = names, .nnames = sizeof(names) / sizeof(names[0]) };
-
-	facts.names_known |= strchr(row->known, 'm') ? INV_MDEV : 0;
-	facts.names_known |= strchr(row->known, 'v') ? INV_VARIANT : 0;
-	return facts;
+	return (struct world){ .host = &tree.host,
+			       .config = &config,
+			       .names = memcpy(mem_new(ARRAY_SIZE(names), sizeof(*names)), names, sizeof(names)),
+			       .nnames = ARRAY_SIZE(names),
+			       .names_known = frameworks_of(row->known, strcspn(row->known, ">")) };
 }
 
 static void make_request(struct vgpu_request *req, const char *asks)
 {
 	const char *at = strchrnul(asks, '@');
 
-	*req = (struct vgpu_request){ .kind = *asks == 'v' ? REQUEST_PCI : REQUEST_MDEV };
+	*req = (struct vgpu_request){ .id = "u1", .kind = *asks == 'v' ? REQUEST_PCI : REQUEST_MDEV };
 	asks += *asks == 'v';
 	asks += *asks == ' ';
 	snprintf(req->facts.type, sizeof(req->facts.type), "%.*s", (int)(at - asks), asks);
 	snprintf(req->facts.name, sizeof(req->facts.name), "%s", *at ? at + 1 : "");
 }
 
-/* What must come of it is a refusal, names that have to be read first, or else what it becomes. */
-static void check(const struct row *row, unsigned int unread, const char *refusal, const char *becomes)
+/* What must come of it is a refusal with the error `code`, or else what it becomes; and what was read for that. */
+static void check(const struct row *row, struct world *facts, int r, int code, const char *becomes)
 {
-	char got[RESOLVE_REFUSAL + 4];
+	autofree char *refusal = mem_format("no: %s", r < 0 ? err.text + strlen("vGPU u1: ") : "");
 
-	if (unread)
-		snprintf(got, sizeof(got), "?%s%s", unread & INV_MDEV ? "m" : "", unread & INV_VARIANT ? "v" : "");
-	else
-		snprintf(got, sizeof(got), "%s%s", *refusal ? "no: " : "", *refusal ? refusal : becomes);
-	is(got, message_in(row->result), row->says);
+	ok(r == 0 || (r == code && strncmp(err.text, "vGPU u1: ", 9) == 0), "%s: done or refused", row->says);
+	is(r < 0 ? refusal : becomes, message_in(row->result), row->says);
+	ok(facts->names_known == frameworks_of(row->known, strlen(row->known)), "%s: no more is read", row->says);
+	free(facts->names);
 }
 
 static void test_types(void)
@@ -117,19 +124,19 @@ static void test_types(void)
 		struct world facts = facts_of(row);
 		struct vgpu_request req;
 		struct resolved_request resolved = { .req = &req };
-		char refusal[RESOLVE_REFUSAL], becomes[RESOLVE_REFUSAL] = "";
-		unsigned int unread;
+		char becomes[256] = "";
+		int r;
 
 		make_request(&req, row->asks);
 		if (*row->recalls) {
 			resolved.source = *row->recalls == '=' ? TYPE_DEFINED : TYPE_REMEMBERED;
 			resolved.ntypes = text_copy(resolved.types[0], TYPE_SIZE, row->recalls + 1);
 		}
-		unread = resolve_types(&resolved, &facts, refusal);
+		r = resolve_types(&resolved, &facts, &err);
 		for (int t = 0; t < resolved.ntypes; t++)
 			text_add(becomes, sizeof(becomes), "%s%s", t ? " " : "", resolved.types[t]);
-		ok(!*refusal || !*becomes, "%s: refused or resolved", row->says);
-		check(row, unread, refusal, becomes);
+		ok(r == 0 || !*becomes, "%s: refused or resolved", row->says);
+		check(row, &facts, r, -ENOENT, becomes);
 	}
 }
 
@@ -138,21 +145,21 @@ static void test_frameworks(void)
 	for (ROWS(row, of_frameworks)) {
 		struct world facts = facts_of(row);
 		struct vgpu_request req;
-		char refusal[RESOLVE_REFUSAL], becomes[RESOLVE_REFUSAL];
-		unsigned int unread;
+		char becomes[256];
+		int r;
 
 		config.policy.cross_framework = strcmp(row->recalls, "never") != 0;
 		config.policy.migrate_keep = strcmp(row->recalls, "keep") == 0;
 		facts.libvirt = atoi(row->recalls);
 		make_request(&req, row->asks);
-		strcpy(req.id, "u1");
-		unread = resolve_framework(&req, &facts, refusal);
+		r = resolve_framework(&req, &facts, &err);
 		snprintf(becomes, sizeof(becomes), "%s%s %s", req.any ? "any " : "",
 			 req.kind == REQUEST_MDEV ? "mdev" : "VF",
 			 req.any || !*req.facts.name ? req.facts.type : req.facts.name);
 		is(req.id, "u1", "its ID stays");
-		check(row, unread, refusal, becomes);
+		check(row, &facts, r, -EPERM, becomes);
 	}
 }
 
-TESTS(test_types, test_frameworks)
+HOST_TESTS("sys/class/mdev_bus/\nsys/bus/mdev/devices/\nsys/bus/pci/devices/\nrun/\nvar/lib/\n", test_types,
+	   test_frameworks)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The snapshot of a round: what it has, what is void in it, and that reading it changes nothing. */
+#include "look/resolve.h"
 #include "look/survey.h"
 #include "act/fate_facts.h"
 
@@ -46,7 +47,7 @@ static void look(bool wide)
 {
 	anew();
 	s.wide = wide;
-	must(survey_start(&s, &err));
+	must(resolve_request(&s, &err));
 	must(survey_ahead(&s, INT64_MAX, &err));
 	must(store_lock(&store, 1000, &err));
 	must(survey_read(&s, &err));
@@ -136,21 +137,21 @@ static void requests(void)
 {
 	anew();
 	strcpy(vgpus[0].facts.type, "GRID T4-2Q");
-	ok(survey_start(&s, &err) == 0 && strcmp(s.resolved_requests[0].types[0], "nvidia-231") == 0,
+	ok(resolve_request(&s, &err) == 0 && strcmp(s.resolved_requests[0].types[0], "nvidia-231") == 0,
 	   "a type's name is looked for on the host");
 	anew();
 	strcpy(vgpus[0].facts.type, "GRID T4-9Q");
-	ok_err(survey_start(&s, &err) == -ENOENT, "one that no card has is an error");
+	ok_err(resolve_request(&s, &err) == -ENOENT, "one that no card has is an error");
 	vgpus[0].facts.type[0] = '\0';
 	tree_add(&tree, "etc/mdevctl.d/0000:84:00.0/" B " = {\"mdev_type\": \"nvidia-231\", \"start\": \"manual\"}\n");
 	anew();
-	ok(survey_start(&s, &err) == 0 && s.resolved_requests[0].source == TYPE_DEFINED &&
+	ok(resolve_request(&s, &err) == 0 && s.resolved_requests[0].source == TYPE_DEFINED &&
 		   strcmp(s.resolved_requests[0].types[0], "nvidia-231") == 0,
 	   "an mdevctl definition says the type");
 	is(s.resolved_requests[0].last_parent, "0000:84:00.0", "and the parent");
 	vgpus[0].any = true;
 	anew();
-	ok(survey_start(&s, &err) == 0 && s.resolved_requests[0].ntypes == 0,
+	ok(resolve_request(&s, &err) == 0 && s.resolved_requests[0].ntypes == 0,
 	   "of a vGPU that may be any, nothing is remembered");
 	survey_end(&s);
 }

@@ -111,7 +111,7 @@ static void types(void)
 	typelist_recall(&list, &tree.host, "10de:26b9:@");
 	ok(list.n == 1 && list.whole && strcmp(list.items[0].name, "NVIDIA L40S-4Q") == 0,
 	   "a model's types are, those whose name is known");
-	typelist_free(&list);
+	mem_free(list.items);
 }
 
 static bool never(const void *arg, const char *id)
