@@ -112,6 +112,25 @@ static void types(void)
 	ok(pool_misses(&w.inv, &w.sections[0], "84"), "of plain VFs also that of a card with mdevs");
 }
 
+/* Three sections match a card, which offers the type of the last. */
+static void matched(void)
+{
+	static const struct row row = { "", "84/0 s=1/1", "", "", "l@91 w@92 s@93" };
+	static struct match any = { .numa = -1 };
+	static struct setup w;
+
+	make_world(&w, &row);
+	for (int i = 0; i < 3; i++) {
+		w.sections[i].naddresses = 0;
+		w.sections[i].matches = &any;
+		w.sections[i].nmatches = 1;
+	}
+	w.cards[0].pool = (struct pool_card){ 0 };
+	pool_make(&w.inv, &w.config);
+	ok(w.cards[0].pool.in_pool && w.cards[0].pool.section == &w.sections[2],
+	   "a card that several sections match is that one's whose type it offers, also the last's");
+}
+
 static void names(void)
 {
 	static const struct {
@@ -154,6 +173,7 @@ int main(void)
 	for (ROWS(row, rows))
 		run(row);
 	types();
+	matched();
 	names();
 	return tap_done();
 }
