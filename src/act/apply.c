@@ -152,6 +152,7 @@ static int lease_step(struct apply *apply, const struct step *step, struct appli
 	/* The domain's own device keeps its origin. The device of a reservation is adopted. */
 	if (r == 1 && there.state != LEASE_RESERVED && done->kept) {
 		done->now.origin = there.origin;
+		done->released = there.state == LEASE_RELEASING;
 		/* An earlier creation has taken too long, so the device may be incomplete. */
 		if (there.state == LEASE_CREATING)
 			done->now.state = LEASE_CREATING;

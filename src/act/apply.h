@@ -17,6 +17,7 @@ struct applied {
 	struct lease now; /* as the run wrote it; since_ms 0: not written yet; no ID: nothing was done */
 	int work;         /* the vGPU's work lock; -1: not held */
 	bool kept;        /* the domain had the device before: an undo leaves the lease */
+	bool released;    /* the device is from an unfinished release */
 	bool made;        /* an undo removes the device */
 };
 

@@ -154,14 +154,21 @@ static int create(struct creation *creation, struct applied *done, struct err *e
 	return complete(creation, err) < 0 ? err_recode(err, EIO) : 0;
 }
 
-static int wait_closed(const struct apply *apply, const struct step *step, struct err *err)
+/* Waits until the domain's previous QEMU has closed the device. After a release, the driver may still remove it. */
+static int wait_closed(const struct apply *apply, const struct step *step, bool released, struct err *err)
 {
 	int64_t began_ms = sys_now_ms(), by_ms = began_ms + (int64_t)apply->policy->release_timeout_s * 1000;
 	int64_t end = sooner(by_ms, apply->wait_by_ms);
+	int r = release_wait_closed(apply->store, step->vgpu.id, end, end + LOOK_MS, err);
 	char holder[128];
 
+	if (r == 0 && released) {
+		r = release_let_driver(apply->store, apply->policy, &step->vgpu, apply->wait_by_ms,
+				       apply->wait_by_ms + LOOK_MS, err);
+		return r < 0 ? err_recode(err, EBUSY) : 0;
+	}
 	/* Continue if it is unknown whether the device is open, because VFIO refuses a second opener. */
-	if (release_wait_closed(apply->store->host, step->vgpu.id, end, end + LOOK_MS, err) != -EBUSY)
+	if (r != -EBUSY)
 		return 0;
 	text_copy(holder, sizeof(holder), err->text + err->cause);
 	return err_set(err, EBUSY, "%s, still after %d s (%s)", holder, (int)((sys_now_ms() - began_ms) / 1000),
@@ -173,11 +180,13 @@ int create_ensure(const struct apply *apply, const struct step *step, struct app
 {
 	const struct host *host = apply->store->host;
 	struct creation creation = { apply, host, step, &step->vgpu, done->work, .params = params };
-	/* Do not ask kernel_exists() about a plain VF: the VF always exists, but the function returns 0. */
-	int exists = step->vgpu.framework == FW_VF ? step->kind != STEP_CREATE : kernel_exists(host, &step->vgpu);
 	bool unfinished = done->kept && done->now.state == LEASE_CREATING;
-	int r;
+	int exists, r;
 
+	if (step->kind == STEP_KEEP && wait_closed(apply, step, done->released, err) < 0)
+		return -err->code;
+	/* Do not ask kernel_exists() about a plain VF: the VF always exists, but the function returns 0. */
+	exists = step->vgpu.framework == FW_VF ? step->kind != STEP_CREATE : kernel_exists(host, &step->vgpu);
 	if (exists == -ETIMEDOUT)
 		return no_answer(err);
 	if (exists < 0)
@@ -186,8 +195,6 @@ int create_ensure(const struct apply *apply, const struct step *step, struct app
 		return err_set(err, EAGAIN, "created by another process in the meantime");
 	if (step->kind != STEP_CREATE && !exists)
 		return err_set(err, EAGAIN, "removed by another process in the meantime");
-	if (step->kind == STEP_KEEP && wait_closed(apply, step, err) < 0)
-		return -err->code;
 	/* The last creation may begin at wait_by_ms. */
 	creation.end = sooner(sys_now_ms(), apply->wait_by_ms) + (int64_t)apply->policy->create_timeout_s * 1000;
 	/* An unfinished creation may have left the device without its parameters. */
@@ -203,7 +210,7 @@ int apply_present(struct apply *apply, const struct step *step, struct err *err)
 	struct applied none = { .work = -1 };
 
 	/* Wait for a pending release, which cannot be stopped without a lease, and removes the closed device. */
-	if (step->kind == STEP_KEEP && wait_closed(apply, step, err) < 0)
+	if (step->kind == STEP_KEEP && wait_closed(apply, step, false, err) < 0)
 		return -err->code;
 	while (store_check_vgpu(apply->store, step->vgpu.id, err) < 0) {
 		if (sys_now_ms() >= apply->wait_by_ms)

@@ -207,7 +207,7 @@ static bool is_waiting(const struct world *w, const struct lease *lease, bool go
 	if (lease->state != LEASE_RELEASING || !config_is_valid(w->config) || lease->device == ABSENT ||
 	    sys_now_ms() - lease->since_ms >= policy_release_ms(policy))
 		return false;
-	return !goes || release_is_drivers(w->host, policy, lease);
+	return !goes || release_is_drivers(w->store, policy, lease);
 }
 
 void fate_mark(struct world *w)

@@ -40,6 +40,9 @@ bool release_removes(const struct store *store, const struct lease *lease)
 void release_mark_lease(const struct store *store, struct lease *lease)
 {
 	lease->origin = release_removes(store, lease) ? LEASE_CREATED : LEASE_ADOPTED;
+	/* The driver's time begins at the first look of this release that sees the device closed. */
+	if (lease->state != LEASE_RELEASING)
+		seen_forget(store, lease->vgpu.id);
 	lease->state = LEASE_RELEASING;
 }
 
@@ -159,18 +162,18 @@ static int drop_if_releasing(struct store *store, const char *id, int wait_ms, b
 }
 
 /* 0: closed; -EBUSY: open; -EAGAIN: unknown. */
-static int is_closed(const struct host *host, const char *id, int64_t look_by_ms, struct err *err)
+static int is_closed(const struct store *store, const char *id, int64_t look_by_ms, struct err *err)
 {
-	struct vfio_users *users = vfio_users_read(host, look_by_ms);
+	struct vfio_users *users = vfio_users_read(store->host, look_by_ms);
 	pid_t pid = 0;
-	int r = vfio_users_open(users, host, id, &pid, err);
+	int r = vfio_users_open(users, store->host, id, &pid, err);
 
 	vfio_users_free(users);
-	if (r == 1)
-		err_set(err, EBUSY, "vGPU %s: process %d has it open", id, (int)pid);
-	if (r == 1)
-		return err_cause(err, strlen("vGPU : ") + strlen(id));
-	return r < 0 ? err_recode(err, EAGAIN) : 0;
+	if (r != 1)
+		return r < 0 ? err_recode(err, EAGAIN) : 0;
+	seen_forget(store, id);
+	err_set(err, EBUSY, "vGPU %s: process %d has it open", id, (int)pid);
+	return err_cause(err, strlen("vGPU : ") + strlen(id));
 }
 
 struct removal {
@@ -228,13 +231,13 @@ static int begin_removal(struct removal *removal, struct store *store, int64_t d
 	return removal->lock < 0 ? removal->lock : 1;
 }
 
-int release_wait_closed(const struct host *host, const char *id, int64_t deadline_ms, int64_t look_by_ms,
+int release_wait_closed(const struct store *store, const char *id, int64_t deadline_ms, int64_t look_by_ms,
 			struct err *err)
 {
 	struct err open = { 0 };
 
 	for (;;) {
-		int r = is_closed(host, id, look_by_ms, err);
+		int r = is_closed(store, id, look_by_ms, err);
 
 		if (r == -EAGAIN && open.code) {
 			*err = open;
@@ -247,28 +250,29 @@ int release_wait_closed(const struct host *host, const char *id, int64_t deadlin
 	}
 }
 
-bool release_is_drivers(const struct host *host, const struct policy *policy, const struct lease *lease)
+static int64_t drivers_ms(const struct store *store, const struct policy *policy, const struct vgpu_ref *vgpu)
 {
-	return lease->origin == LEASE_CREATED &&
-	       sys_now_ms() < lease->since_ms + (int64_t)policy->driver_cleanup_s * 1000 &&
-	       kernel_driver_removes(host, &lease->vgpu);
+	return kernel_driver_removes(store->host, vgpu) ? (int64_t)policy->driver_cleanup_s * 1000 : 0;
 }
 
-/* Gives the driver its time to remove the device. As release_wait_closed(); -EAGAIN also at the deadline. */
-static int let_driver_remove(const struct host *host, const struct policy *policy, const struct lease *lease,
-			     int64_t deadline_ms, int64_t look_by_ms, struct err *err)
+bool release_is_drivers(const struct store *store, const struct policy *policy, const struct lease *lease)
 {
-	int64_t turn = lease->since_ms + (int64_t)policy->driver_cleanup_s * 1000;
-	const struct vgpu_ref *vgpu = &lease->vgpu;
-	int r;
+	int64_t ms = lease->origin == LEASE_CREATED ? drivers_ms(store, policy, &lease->vgpu) : 0;
 
-	if (!release_is_drivers(host, policy, lease))
-		return 0;
-	r = release_wait_closed(host, vgpu->id, deadline_ms, look_by_ms, err);
-	while (r == 0 && sys_now_ms() < turn && kernel_exists(host, vgpu) != 0) {
+	return ms && sys_now_ms() < seen_closed(store, lease->vgpu.id, store->lock >= 0) + ms;
+}
+
+int release_let_driver(const struct store *store, const struct policy *policy, const struct vgpu_ref *vgpu,
+		       int64_t deadline_ms, int64_t look_by_ms, struct err *err)
+{
+	int64_t ms = drivers_ms(store, policy, vgpu);
+	int r = ms ? release_wait_closed(store, vgpu->id, deadline_ms, look_by_ms, err) : 0;
+	int64_t until = ms && r == 0 ? seen_closed(store, vgpu->id, true) + ms : 0;
+
+	while (sys_now_ms() < until && kernel_exists(store->host, vgpu) != 0) {
 		if (sys_now_ms() >= deadline_ms)
 			return err_set(err, EAGAIN, "vGPU %s: waiting up to %d s for the driver to remove it", vgpu->id,
-				       sys_left_ms(turn) / 1000 + 1);
+				       sys_left_ms(until) / 1000 + 1);
 		sys_sleep_ms(CLOSE_STEP_MS);
 	}
 	return r;
@@ -285,7 +289,7 @@ static int try_finish(struct store *store, const struct lease *lease, int64_t de
 
 	if (r != 1)
 		return r;
-	r = is_closed(store->host, id, look_by_ms, err);
+	r = is_closed(store, id, look_by_ms, err);
 	if (r == 0 && removes)
 		r = removal_write(&removal, sys_left_ms(deadline_ms), err);
 	if (r < 0)
@@ -302,13 +306,14 @@ int release_finish(struct store *store, const struct policy *policy, const char 
 	if (r != 1)
 		return r;
 	store_unlock(store);
-	r = let_driver_remove(store->host, policy, &lease, deadline_ms, look_by_ms, err);
+	r = lease.origin == LEASE_CREATED ? release_let_driver(store, policy, &lease.vgpu, deadline_ms, look_by_ms, err)
+					  : 0;
 	while (r == 0) {
 		r = try_finish(store, &lease, deadline_ms, look_by_ms, err);
 		if (r != -EBUSY || sys_left_ms(deadline_ms) <= CLOSE_STEP_MS)
 			break;
 		sys_sleep_ms(CLOSE_STEP_MS);
-		r = release_wait_closed(store->host, id, deadline_ms, look_by_ms, err);
+		r = release_wait_closed(store, id, deadline_ms, look_by_ms, err);
 	}
 	return r;
 }
@@ -347,10 +352,11 @@ int release_orphan(struct store *store, const struct policy *policy, const struc
 {
 	autoremoval struct removal removal = { .store = store, .vgpu = vgpu, .lock = -1 };
 	struct lease lease;
-	int wait_ms, r = store_lock(store, sys_left_ms(deadline_ms), err);
+	bool drivers = part == RELEASE_DEVICE;
+	int wait_ms, r = drivers ? release_let_driver(store, policy, vgpu, deadline_ms, deadline_ms, err) : 0;
 
-	if (r < 0)
-		return r;
+	if (r < 0 || store_lock(store, sys_left_ms(deadline_ms), err) < 0)
+		return -err->code;
 	r = lease_get(store, vgpu->id, &lease, err);
 	/* A reservation of another type is not of this device, which must go first. */
 	if (r == 1 && (lease.state != LEASE_RESERVED || strcmp(lease.vgpu.type, vgpu->type) == 0))
@@ -359,7 +365,7 @@ int release_orphan(struct store *store, const struct policy *policy, const struc
 		r = removal.lock = store_lock_vgpu(store, vgpu->id, err);
 	store_unlock(store);
 	wait_ms = sys_left_ms(sooner(sys_now_ms() + (int64_t)policy->release_timeout_s * 1000, deadline_ms));
-	if (r < 0 || is_closed(store->host, vgpu->id, sys_now_ms() + wait_ms, err) < 0)
+	if (r < 0 || is_closed(store, vgpu->id, sys_now_ms() + wait_ms, err) < 0)
 		return -err->code;
 	return remove_orphan(&removal, part, wait_ms, err);
 }
@@ -384,7 +390,7 @@ int release_now(struct store *store, const struct policy *policy, const struct l
 {
 	bool reserved = lease->state == LEASE_RESERVED;
 	/* Wait before release_claim(), because the lease must not change while the device is open. */
-	int r = reserved ? 0 : release_wait_closed(store->host, lease->vgpu.id, deadline_ms, deadline_ms, err);
+	int r = reserved ? 0 : release_wait_closed(store, lease->vgpu.id, deadline_ms, deadline_ms, err);
 
 	if (r == 0)
 		r = release_claim(store, lease, deadline_ms, err);

@@ -61,7 +61,10 @@ enum release_part {
 	RELEASE_LONE_DEFINITION, /* the parent's definition without a device; -EAGAIN: the device may exist */
 };
 
-/* Removes a part of an orphan by `deadline_ms`. -EBUSY: the vGPU is leased or open, or the driver keeps it. */
+/*
+ * Removes a part of an orphan by `deadline_ms`. -EBUSY: the vGPU is leased or open, or the driver keeps it. -EAGAIN:
+ * NVIDIA's driver still has its time to remove the device.
+ */
 int release_orphan(struct store *store, const struct policy *policy, const struct vgpu_ref *vgpu,
 		   enum release_part part, int64_t deadline_ms, struct err *err);
 
@@ -71,8 +74,16 @@ int release_kept(const struct lease *lease, struct err *err);
 /* The deadline of a release that begins now. */
 int64_t release_by(const struct policy *policy);
 
-/* Is a `releasing` lease left to NVIDIA's driver, which gets driver_cleanup to remove the device? */
-bool release_is_drivers(const struct host *host, const struct policy *policy, const struct lease *lease);
+/* Is the closed device of a `releasing` lease left to NVIDIA's driver, which gets driver_cleanup to remove it? */
+bool release_is_drivers(const struct store *store, const struct policy *policy, const struct lease *lease);
+
+/*
+ * Waits until the device is closed and NVIDIA's driver has had driver_cleanup, from the first look that saw it closed,
+ * to remove it. Returns 0 also if the driver has removed it, and at once for other drivers; otherwise as
+ * release_wait_closed(), and -EAGAIN also at `deadline_ms`.
+ */
+int release_let_driver(const struct store *store, const struct policy *policy, const struct vgpu_ref *vgpu,
+		       int64_t deadline_ms, int64_t look_by_ms, struct err *err);
 
 /*
  * Waits until no process has the device open. Returns:
@@ -80,7 +91,7 @@ bool release_is_drivers(const struct host *host, const struct policy *policy, co
  *   -EBUSY: open at `deadline_ms`, or at the last complete search; the cause in the text names the process
  *   -EAGAIN: no search was complete, so unknown whether the device is open
  */
-int release_wait_closed(const struct host *host, const char *id, int64_t deadline_ms, int64_t look_by_ms,
+int release_wait_closed(const struct store *store, const char *id, int64_t deadline_ms, int64_t look_by_ms,
 			struct err *err);
 
 /* Takes this lease from its domain and releases it. As release_finish(); RELEASE_TAKEN also if the lease is gone. */

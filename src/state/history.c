@@ -146,6 +146,17 @@ void seen_used(const struct store *store, const char *id)
 	note_seen(store, id, sys_now_ms(), 0);
 }
 
+int64_t seen_closed(const struct store *store, const char *id, bool note)
+{
+	int64_t now = sys_now_ms();
+	struct record record;
+	long noted;
+
+	if (record_read(&record, store->seen, id, 2) && text_number(record.words[0], 0, now, &noted))
+		return noted;
+	return note && record_write(store->seen, id, "%" PRId64 " 0", now) < 0 ? 0 : now;
+}
+
 void seen_forget(const struct store *store, const char *id)
 {
 	if (store->seen >= 0)

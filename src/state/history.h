@@ -39,6 +39,12 @@ int64_t seen_since(const struct store *store, const char *id, uint64_t node, int
 /* Records that the device is in use now: it is open, or its lease has just ended (lease_drop() calls this). */
 void seen_used(const struct store *store, const char *id);
 
+/*
+ * Returns since when (CLOCK_MONOTONIC ms) the device, which is closed, has been unused: as recorded, otherwise now.
+ * `note`: record it. 0: it cannot be recorded.
+ */
+int64_t seen_closed(const struct store *store, const char *id, bool note);
+
 /* Forgets the device's idle time, which starts again at the next look that sees the device free. */
 void seen_forget(const struct store *store, const char *id);
 

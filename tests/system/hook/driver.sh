@@ -29,7 +29,36 @@ is "$(capacity $a)" 16 "so that no instance is lost"
 with_handler release 2
 holds "gc ends with what the driver removed, too" lease gc
 is "$(removals $b) $(capacity $b) $(devices)$(leases)" "driver-remove ok 16 0" "and nothing is left of either"
+
+# The domain starts again before the driver has done that.
+configure $type policy 'release_wait = 0'
+control driver_removes '1500 zombie'
+prepare
+use "$u1"
+release
+control log clear
+holds "a start right after the release succeeds" prepare
+is "$(removals $a) $(lease_has origin)" "driver-remove ok created" "with a device made anew, after the driver has removed the old one"
 control driver_removes off
+configure $type policy 'driver_cleanup = 2' 'release_wait = 0'
+use "$u1"
+release
+control log clear
+holds "so does one where the driver does not remove it" prepare
+is "$(devices)$(removals $a)" "$u1 " "it keeps the device after driver_cleanup"
+release
+eventually released
+configure $type policy 'reclaim_grace = 0'
+
+# An orphan, to which the driver is entitled no less.
+make_orphan $a $type "$u1"
+control driver_removes '1500 zombie'
+use "$u1"
+control log clear
+holds "gc removes an orphan that was closed a moment ago" lease gc
+is "$(removals $a) $(capacity $a)" "driver-remove ok 16" "which it leaves to the driver"
+control driver_removes off
+configure $type policy 'placement = spread'
 
 ### Somebody removes it before the driver is done with it
 # lose: that happens to the domain's vGPU.

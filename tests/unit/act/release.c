@@ -233,5 +233,37 @@ static void still_open(void)
 	close(fd);
 }
 
+/* NVIDIA's driver has its time from the first look that sees the device closed, whoever removes the device. */
+static void drivers_time(void)
+{
+	const struct vgpu_ref vgpu = *MDEV(T4, "nvidia-222", U(8));
+	struct leases marked;
+	int fd, r;
+
+	config.policy.driver_cleanup_s = 1;
+	make_mdev(U(8));
+	put(U(8), GUEST(1), LEASE_ACTIVE, LEASE_CREATED);
+	fd = hold(U(8));
+	must(release_mark(&store, GUEST(1), sys_now_ms(), 1000, &marked, &err));
+	lease_list_free(&marked);
+	sys_sleep_ms(1100);
+	ok(finish(U(8)) == -EBUSY, "a release waits until the device is closed");
+	close(fd);
+	ok_err(finish(U(8)) == -EAGAIN && exists(U(8)), "then the driver has its time, however long that has taken");
+	sys_sleep_ms(1000);
+	ok_err(finish(U(8)) == 0 && !exists(U(8)), "after which the device is removed");
+
+	make_mdev(U(8));
+	put(U(8), GUEST(1), LEASE_ACTIVE, LEASE_ADOPTED);
+	must(store_lock(&store, 1000, &err));
+	must(lease_drop(&store, U(8), &err));
+	store_unlock(&store);
+	r = release_orphan(&store, &config.policy, &vgpu, RELEASE_DEVICE, sys_now_ms() + 100, &err);
+	ok_err(r == -EAGAIN && exists(U(8)), "so it has for an orphan that was in use a moment ago");
+	r = release_orphan(&store, &config.policy, &vgpu, RELEASE_DEVICE, sys_now_ms() + 2000, &err);
+	ok_err(r == 0 && !exists(U(8)), "which is removed after that time");
+	config.policy.driver_cleanup_s = 0;
+}
+
 LIVE_TESTS("t4", "[policy]\ndriver_cleanup = 0\nrelease_timeout = 1\n", origins, told, marks, removals, definitions,
-	   taken_over, kept_locks, still_open)
+	   taken_over, kept_locks, still_open, drivers_time)
