@@ -253,6 +253,7 @@ static bool is_for_guest(const struct apply *apply, const struct vgpu_ref *vgpu,
 static int settle(struct apply *apply, const struct step *step, struct applied *done, struct err *err)
 {
 	bool made = step->kind == STEP_CREATE;
+	char card[INV_IDENTITY_SIZE] = "";
 	struct lease lease;
 	int r = store_lock(apply->store, sys_left_ms(last_ms(apply)), err);
 
@@ -270,7 +271,9 @@ static int settle(struct apply *apply, const struct step *step, struct applied *
 	}
 	/* Write the history under the lock, because a later release must be able to reset the history. */
 	if (r == 0) {
-		affinity_put(apply->store, &lease, is_for_guest(apply, &lease.vgpu, made));
+		if (lease.vgpu.framework != FW_MDEV)
+			card_record_now(card, apply->store->host, lease.vgpu.pgpu);
+		affinity_put(apply->store, &lease, is_for_guest(apply, &lease.vgpu, made), card);
 		seen_forget(apply->store, step->vgpu.id);
 	}
 	store_unlock(apply->store);

@@ -362,6 +362,8 @@ static bool look_at_definition(struct check *check, const struct libvirt_file *f
 		return report_bad_xml(check, file, &err);
 	remark_hostdevs(&remarks, doc, check->host, check->inv);
 	report_remarks(check, file->name, &remarks);
+	if (hostdev_filter_refuse_other(domxml_request(doc), check->host, check->config, &err) < 0)
+		return report_bad_xml(check, file, &err);
 	hostdev_filter_keep(doc, check->host, check->config, NULL);
 	if (domxml_too_large(doc, &err) < 0)
 		return report_bad_xml(check, file, &err);

@@ -228,6 +228,11 @@ static int retype(struct cmd *cmd, struct err *err)
 			       "%s is not configured for %s; enable the type, add the pGPU to [mdev_%s], and run this "
 			       "command again",
 			       address, type, type);
+	if (*card->moved && !card->gpu)
+		return err_set(
+			err, EPERM,
+			"%s is %s (%s) now, and was %s; correct device_addresses, or select it with device_match",
+			card->moved, card->moved_is, inventory_class(&cmd->host, card->moved), card->moved_was);
 	if (*card->moved)
 		out_say("%s: the address is %s now, and was %s", card->moved, card->moved_is, card->moved_was);
 	if (*card->moved && !dry && card_confirm(&cmd->store, card->moved, err) < 0)
@@ -258,8 +263,7 @@ const struct command cmd_retype = {
 		"and the action or the reason is printed for each. If a running domain leases one\n"
 		"of them, nothing is removed.\n"
 		"\n"
-		"If another device now has an address of [vf_NAME], retype ADDRESS NAME accepts\n"
-		"this device.\n",
+		"If another GPU now has an address of [vf_NAME], retype ADDRESS NAME accepts it.\n",
 	.needs = CMD_WRITE | CMD_CONFIG_MUST,
 	.run = retype,
 };

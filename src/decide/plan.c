@@ -95,8 +95,12 @@ void plan_only_type(const struct planner *p, const struct inv_parent *vf)
 	types = pool_types(&p->world->inv, resolved->req->kind == REQUEST_MDEV, vf);
 	if (!types[0] || types[1] || !resolve_fits(resolved, types[0]->type))
 		return;
+	/* A card that was exchanged provides another type. */
+	if (*resolved->was_card && strcmp(resolved->was, types[0]->type) != 0)
+		return;
 	/* A vGPU must not replace another driver's device (a crypto engine) or a device outside the pool. */
-	if (*resolved->was && (!type_has_driver_of(resolved->was, types[0]->type) || was_outside(p)))
+	if (*resolved->was && !*resolved->was_card &&
+	    (!type_has_driver_of(resolved->was, types[0]->type) || was_outside(p)))
 		return;
 	text_copy(resolved->types[0], TYPE_SIZE, types[0]->type);
 	resolved->ntypes = 1;
@@ -144,7 +148,15 @@ const char *plan_change_type(const struct planner *p)
 static bool refuse_disabled(struct planner *p, const char *list)
 {
 	const struct resolved_request *resolved = p->resolved;
+	const struct inv_parent *vf = plan_own_vf(p);
 
+	if (vf && *resolved->was_card)
+		return plan_refuse(
+			p,
+			"its card is %s:%s:%s now, and was %s when the domain had %s; correct the hostdev, name one of "
+			"%s in the metadata, or remove /var/lib/vgpu-lease/affinity/%s",
+			vf->card->vendor, vf->card->device, vf->card->subsystem, resolved->was_card, resolved->was,
+			list, resolved->req->id);
 	if (p->world->request->nova)
 		return plan_refuse(p,
 				   "does not exist, and its type, %s, is not enabled (enabled: %s); enable it, "

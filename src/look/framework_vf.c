@@ -101,8 +101,7 @@ bool card_record_read(char text[INV_IDENTITY_SIZE], const struct host *host, con
 	       text_copy(text, INV_IDENTITY_SIZE, line);
 }
 
-/* Did the address belong to another device at first use? Sets card->moved and both identities. */
-static bool is_moved(struct inv_pgpu *card, const struct host *host, const char *address)
+bool inv_is_moved(struct inv_pgpu *card, const struct host *host, const char *address)
 {
 	if (!card_record_read(card->moved_was, host, address) || !card_record_now(card->moved_is, host, address) ||
 	    strcmp(card->moved_was, card->moved_is) == 0)
@@ -112,10 +111,10 @@ static bool is_moved(struct inv_pgpu *card, const struct host *host, const char 
 
 static void compare_records(struct inv_pgpu *card, const struct host *host)
 {
-	bool moved = is_moved(card, host, card->address);
+	bool moved = inv_is_moved(card, host, card->address);
 
 	for (int i = 0; i < card->nparents && !moved; i++)
-		moved = is_moved(card, host, card->parents[i]->name);
+		moved = inv_is_moved(card, host, card->parents[i]->name);
 }
 
 static void vf_read_vfs(struct inv_reader *reader, struct inv_pgpu *card, int dir)

@@ -154,6 +154,38 @@ static int refuse_pgpu(const struct request *request, const struct host *host, s
 	return 0;
 }
 
+int hostdev_filter_refuse_other(const struct request *request, const struct host *host, const struct config *config,
+				struct err *err)
+{
+	autostore struct store store = STORE_NONE;
+	struct err ignored;
+
+	if (!hostdev_filter_possible(config) || store_open(&store, host, false, &ignored) < 0)
+		return 0;
+	for (EACH(const struct vgpu_request *, req, request->vgpus, request->nvgpus)) {
+		char card[PCI_SIZE], now[INV_IDENTITY_SIZE];
+		struct affinity was;
+		bool vf;
+
+		/* The plan judges our own vGPUs. */
+		if (req->kind != REQUEST_PCI || !affinity_get(&store, req->id, &was) ||
+		    inventory_kind(host, req->id) == PCI_GOING_VF || hostdev_is_ours(request, req, host, config, NULL))
+			continue;
+		vf = inventory_physfn(host, req->id, card);
+		if (!card_record_now(now, host, vf ? card : req->id))
+			continue;
+		/* Records of earlier versions do not have the card. A vGPU of ours is always a VF. */
+		if (*was.card ? strcmp(was.card, now) != 0 : !vf)
+			return err_set(
+				err, EPERM,
+				"hostdev %s is %s%s (%s) now, and was a %s vGPU%s%s; correct the hostdev, or remove "
+				"/var/lib/vgpu-lease/affinity/%s to pass this device through",
+				req->id, vf ? "a VF of " : "", now, inventory_class(host, req->id), was.type,
+				*was.card ? " of " : "", was.card, req->id);
+	}
+	return 0;
+}
+
 void hostdev_filter_keep(struct domxml *doc, const struct host *host, const struct config *config,
 			 const struct leases *leases)
 {
@@ -173,7 +205,8 @@ int hostdev_filter_request(struct domxml *doc, const struct host *host, const st
 {
 	const struct request *request = domxml_request(doc);
 
-	if (starts && refuse_pgpu(request, host, err) < 0)
+	if (starts &&
+	    (refuse_pgpu(request, host, err) < 0 || hostdev_filter_refuse_other(request, host, config, err) < 0))
 		return -err->code;
 	hostdev_filter_keep(doc, host, config, NULL);
 	return domxml_too_large(doc, err) < 0 ? -err->code : request->nvgpus > 0;

@@ -39,12 +39,20 @@ void hostdev_filter_keep(struct domxml *doc, const struct host *host, const stru
 			 const struct leases *leases);
 
 /*
+ * Refuses (-EPERM) a hostdev that is not ours at an address that had a vGPU of ours, if another device has the address
+ * now: the bus numbers have shifted, and libvirt would take that device from the host. Call this before
+ * hostdev_filter_keep().
+ */
+int hostdev_filter_refuse_other(const struct request *request, const struct host *host, const struct config *config,
+				struct err *err);
+
+/*
  * Calls hostdev_filter_keep() for a document that was parsed with all PCI hostdevs. Returns:
  *   1: the domain has vGPUs
  *   0: the domain has no vGPUs
  *   -E2BIG: the document is larger than DOMXML_MAX, and has a vGPU
  *   -EPERM: the domain `starts` with a whole pGPU, or a VF, whose vGPUs running domains use. libvirt would wait for
- *   these domains forever to unbind its driver.
+ *   these domains forever to unbind its driver. Or hostdev_filter_refuse_other() refuses it.
  */
 int hostdev_filter_request(struct domxml *doc, const struct host *host, const struct config *config, bool starts,
 			   struct err *err);

@@ -64,6 +64,9 @@ bool inv_read_virtfn(char out[PCI_SIZE], int card, size_t n);
  */
 bool inv_read_iommu_group(struct inv_parent *parent, int vf, const char *card);
 
+/* Did the address belong to another device at first use? Sets card->moved and both identities. */
+bool inv_is_moved(struct inv_pgpu *card, const struct host *host, const char *address);
+
 void inv_ungrouped(struct inv_pgpu *card);
 
 /*

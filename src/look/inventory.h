@@ -221,6 +221,9 @@ bool card_record_read(char text[INV_IDENTITY_SIZE], const struct host *host, con
 /* Reads a PCI device's identity and NUMA node. False: no such device. */
 bool inventory_read_card(const struct host *host, const char *address, struct inv_pgpu *card);
 
+/* What the device is by its PCI class, as "a network card". */
+const char *inventory_class(const struct host *host, const char *address);
+
 /* Is a VFIO driver bound to this card, so that a guest can have the whole card? */
 bool inventory_is_given(const struct host *host, const char *address);
 

@@ -57,6 +57,19 @@ void inv_read_card(struct inv_pgpu *pgpu, int dir)
 		pgpu->numa = (int)n;
 }
 
+const char *inventory_class(const struct host *host, const char *address)
+{
+	static const char *const names[] = {
+		[0x01] = "a storage controller", [0x02] = "a network card", [0x03] = "a GPU",
+		[0x04] = "a multimedia device",  [0x06] = "a bridge",       [0x0c] = "a bus controller",
+		[0x12] = "an accelerator"
+	};
+	autoclose int dir = inventory_open(host, address);
+	int class = dir < 0 ? -1 : inv_read_class(dir);
+
+	return class >= 0 && (size_t)class < ARRAY_SIZE(names) && names[class] ? names[class] : "another device";
+}
+
 bool inv_read_virtfn(char out[PCI_SIZE], int card, size_t n)
 {
 	char path[32], base[PCI_SIZE];

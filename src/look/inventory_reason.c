@@ -314,6 +314,27 @@ static const char *reason_of(const struct section *section, const struct inv_pgp
 	return section->vf && card->framework != FW_VF ? INV_NEEDS_TYPE : card->pool.reason;
 }
 
+/* Is the device a GPU of a vendor that can have this type? */
+static bool is_gpu_for(const struct inv_pgpu *device, const char *type)
+{
+	const char *vendor = device->vendor;
+
+	if (!device->gpu)
+		return false;
+	if (strncmp(type, "nvidia-", strlen("nvidia-")) == 0)
+		return device->nvidia;
+	if (strncmp(type, "i915-", strlen("i915-")) == 0)
+		return strcmp(vendor, "8086") == 0;
+	return device->nvidia || strcmp(vendor, "8086") == 0 || strcmp(vendor, "1002") == 0;
+}
+
+/* Is another device at the address, which can never have the type? */
+static bool is_other(const struct inv_pgpu *device, const char *type)
+{
+	return *device->vendor && (strncmp(type, "nvidia-", 7) == 0 || strncmp(type, "i915-", 5) == 0) &&
+	       !is_gpu_for(device, type);
+}
+
 static void add_missing(struct found *found, enum missing_how how, const struct section *section,
 			const struct location *at, const char *address)
 {
@@ -329,8 +350,16 @@ static void add_missing(struct found *found, enum missing_how how, const struct 
 	inventory_read_card(found->host, address, &missing->card);
 	text_copy(missing->card.address, sizeof(missing->card.address), address);
 	missing->card.framework = section->vf ? FW_VF : FW_MDEV;
+	if (inv_is_moved(&missing->card, found->host, address) &&
+	    pool_moved(section, &missing->card, missing->card.reason))
+		return;
+	if (is_other(&missing->card, section->type))
+		snprintf(missing->card.reason, REASON_SIZE, "it is %s:%s, %s, not an %s GPU; correct %s",
+			 missing->card.vendor, missing->card.device, inventory_class(found->host, address),
+			 section->type[0] == 'n' ? "NVIDIA" : "Intel",
+			 how == MISSING_MATCHED ? "device_match" : "device_addresses");
 	/* A reason of the inventory is more precise. */
-	if (*reason)
+	else if (*reason)
 		text_copy(missing->card.reason, sizeof(missing->card.reason), reason);
 	else
 		inventory_explain_card(found->host, address, section->vf, missing->card.reason);
@@ -349,20 +378,6 @@ static bool provides_nothing(const struct found *found, const char *address)
 	const struct inv_pgpu *card = inventory_pgpu(found->inv, address);
 
 	return !card || !card->ready;
-}
-
-/* Is the device a GPU of a vendor that can have this type? */
-static bool is_gpu_for(const struct inv_pgpu *device, const char *type)
-{
-	const char *vendor = device->vendor;
-
-	if (!device->gpu)
-		return false;
-	if (strncmp(type, "nvidia-", strlen("nvidia-")) == 0)
-		return device->nvidia;
-	if (strncmp(type, "i915-", strlen("i915-")) == 0)
-		return strcmp(vendor, "8086") == 0;
-	return device->nvidia || strcmp(vendor, "8086") == 0 || strcmp(vendor, "1002") == 0;
 }
 
 static void add_matched(struct found *found, const struct section *section)
@@ -390,7 +405,8 @@ static void add_remembered(struct found *found, const struct section *section)
 	for (size_t i = 0; i < n; i++) {
 		struct inv_pgpu card;
 		const char *address = inventory_vf_card(found->host, parents[i], &card) ? card.address : parents[i];
-		bool known = !provides_nothing(found, address);
+		bool known = !provides_nothing(found, address) ||
+			     (inventory_read_card(found->host, address, &card) && is_other(&card, section->type));
 
 		for (size_t k = 0; k < found->n && !known; k++)
 			known = strcmp(found->list[k].card.address, address) == 0;

@@ -202,19 +202,27 @@ static void claim_card(struct inv_pgpu *card)
 		pool->section = of_vfs ? offered_or(card, pool->whole, of_vfs) : pool->whole;
 }
 
-/* True if a section names an address that belonged to another device at first use. Sets the reason. */
+bool pool_moved(const struct section *s, const struct inv_pgpu *card, char reason[REASON_SIZE])
+{
+	int n;
+
+	if (!*card->moved || !s->vf || !pool_section_names(s, card->moved) || pool_matches(s, card))
+		return false;
+	n = snprintf(reason, REASON_SIZE,
+		     "%s is %s now, and was %s when [vf_%.40s] first used it; correct device_addresses", card->moved,
+		     card->moved_is, card->moved_was, s->type);
+	if (card->gpu)
+		snprintf(reason + n, REASON_SIZE - (size_t)n, ", or accept it with 'vgpu-lease retype %s %.40s'",
+			 card->moved, s->type);
+	return true;
+}
+
+/* Did a section first use the address for another device? Sets the reason. */
 static bool explain_moved(struct inv_pgpu *card)
 {
-	for (size_t i = 0; *card->moved && i < card->pool.config->nsections; i++) {
-		const struct section *s = &card->pool.config->sections[i];
-
-		if (s->vf && pool_section_names(s, card->moved) && !pool_matches(s, card)) {
-			explain(card,
-				"%s is %s now, and was %s when [vf_%.40s] first used it; correct device_addresses, or accept it with 'vgpu-lease retype %s %.40s'",
-				card->moved, card->moved_is, card->moved_was, s->type, card->moved, s->type);
+	for (size_t i = 0; i < card->pool.config->nsections; i++)
+		if (pool_moved(&card->pool.config->sections[i], card, card->pool.reason))
 			return true;
-		}
-	}
 	return false;
 }
 
@@ -262,10 +270,10 @@ static void settle_card(struct inv_pgpu *card)
 		pool->section = NULL;
 		return;
 	}
+	if (explain_moved(card))
+		return;
 	if (!card->ready)
 		explain(card, "%s", card->reason);
-	else if (explain_moved(card))
-		return;
 	else if (!offered && *card->gone && strcmp(card->gone, type) == 0)
 		explain(card,
 			"does not support %s with this driver, but did with %s; 'vgpu-lease types' lists the types",

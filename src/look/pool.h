@@ -62,6 +62,9 @@ const struct match *pool_matches(const struct section *s, const struct inv_pgpu 
 /* The first address of the section that names the card or one of its VFs, or the match that fits it; NULL: none. */
 const struct location *pool_means(const struct section *s, const struct inv_pgpu *card);
 
+/* Did the section first use the address for another device than the present card? Sets the reason, with the fix. */
+bool pool_moved(const struct section *s, const struct inv_pgpu *card, char reason[REASON_SIZE]);
+
 /* Is numa=NODE in device_match the only reason why the section does not match the card? Sets `why`, with the fix. */
 bool pool_is_elsewhere(const struct section *s, const struct inv_pgpu *card, char why[REASON_SIZE]);
 

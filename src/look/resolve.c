@@ -290,6 +290,21 @@ int resolve_framework(struct vgpu_request *req, struct world *world, struct err 
 	return 0;
 }
 
+/* Sets `was` if this domain had the VF when another card had its address. */
+static void recall_vf(struct resolved_request *resolved, const struct world *w)
+{
+	char card[PCI_SIZE], now[INV_IDENTITY_SIZE];
+	const char *id = resolved->req->id;
+	struct affinity last;
+
+	if (w->mode != PLAN_PREPARE || !affinity_get(w->store, id, &last) || !*last.card ||
+	    strcmp(last.domain, w->request->uuid) != 0 || !inventory_physfn(w->host, id, card) ||
+	    !card_record_now(now, w->host, card) || strcmp(now, last.card) == 0)
+		return;
+	text_copy(resolved->was, sizeof(resolved->was), last.type);
+	text_copy(resolved->was_card, sizeof(resolved->was_card), last.card);
+}
+
 /* Takes an mdev's type and parent from its mdevctl definition or, without one, from the record of its last lease. */
 static int recall(struct resolved_request *resolved, const struct world *w, struct err *err)
 {
@@ -299,6 +314,8 @@ static int recall(struct resolved_request *resolved, const struct world *w, stru
 	struct affinity affinity;
 	int defined;
 
+	if (req->kind == REQUEST_PCI)
+		recall_vf(resolved, w);
 	if (req->any || req->kind != REQUEST_MDEV)
 		return 0;
 	defined = mdevctl_definition(&definition, w->host, req->id, err);

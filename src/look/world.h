@@ -31,14 +31,16 @@ struct resolved_request {
 	char types[RESOLVED_TYPES_MAX][TYPE_SIZE]; /* the possible types, in order of preference; ntypes 0: not known */
 	int ntypes;
 	enum type_source source;
-	char called[LABEL_SIZE];       /* the name that a card's type must have; "": any name */
-	char reserved[TYPE_SIZE];      /* the type of the domain's reservation of this vGPU; "": none */
-	char was[TYPE_SIZE];           /* the type of the last lease, if it is no longer enabled; "": none */
-	bool defined;                  /* mdevctl defines the UUID */
-	char fresh[UUID_SIZE];         /* a new UUID, in case the mdev cannot have its requested UUID */
-	char last_parent[PARENT_SIZE]; /* the parent in the last lease or mdevctl definition; "": none */
-	uint64_t nodes;                /* mask of the suitable NUMA nodes; 0: any */
-	char absent[REASON_SIZE];      /* why the inventory does not have the VF; "": none */
+	char called[LABEL_SIZE];  /* the name that a card's type must have; "": any name */
+	char reserved[TYPE_SIZE]; /* the type of the domain's reservation of this vGPU; "": none */
+	/* The type of the last lease, if it is no longer enabled, or if a VF has another card than in it; "": none */
+	char was[TYPE_SIZE];
+	char was_card[INV_IDENTITY_SIZE]; /* of a VF with `was`: its card then */
+	bool defined;                     /* mdevctl defines the UUID */
+	char fresh[UUID_SIZE];            /* a new UUID, in case the mdev cannot have its requested UUID */
+	char last_parent[PARENT_SIZE];    /* the parent in the last lease or mdevctl definition; "": none */
+	uint64_t nodes;                   /* mask of the suitable NUMA nodes; 0: any */
+	char absent[REASON_SIZE];         /* why the inventory does not have the VF; "": none */
 };
 
 /* True if the type is one of the request's types, or the request has none. */

@@ -19,7 +19,7 @@
 
 /* A record is a file with one line of words. A later version may add words. */
 struct record {
-	char words[4][64]; /* "": missing */
+	char words[6][64]; /* "": missing */
 };
 
 /* False: there is no record, or it has fewer than `least` words. */
@@ -29,8 +29,8 @@ static bool record_read(struct record *record, int dir, const char *name, int le
 
 	*record = (struct record){ 0 };
 	return dir >= 0 && sys_read(dir, name, text, sizeof(text)) > 0 &&
-	       sscanf(text, "%63s %63s %63s %63s", record->words[0], record->words[1], record->words[2],
-		      record->words[3]) >= least;
+	       sscanf(text, "%63s %63s %63s %63s %63s %63s", record->words[0], record->words[1], record->words[2],
+		      record->words[3], record->words[4], record->words[5]) >= least;
 }
 
 /* Writes the record, unless it is the same. Most callers ignore errors: a full disk must not stop a start. */
@@ -63,17 +63,20 @@ bool affinity_get(const struct store *store, const char *id, struct affinity *ou
 	out->made_this_boot = strcmp(record.words[2], boot) == 0;
 	out->for_guest = uuid_parse(uuid, record.words[3]);
 	out->before_boot = out->for_guest && strcmp(record.words[3], boot) != 0;
+	text_cut(out->card, sizeof(out->card), record.words[4]);
+	text_cut(out->domain, sizeof(out->domain), record.words[5]);
 	return true;
 }
 
-static int affinity_write(const struct store *store, const char *id, const char *type, const char *parent, bool made,
-			  bool for_guest)
+static int affinity_write(const struct store *store, const char *id, const struct affinity *affinity)
 {
 	char boot[UUID_SIZE];
 
 	sys_boot_id(boot);
-	return record_write(store->affinity, id, "%s %s %s %s", type, parent, made ? boot : "-",
-			    for_guest ? boot : "-");
+	return record_write(store->affinity, id, "%s %s %s %s%s%s%s%s", affinity->type, affinity->parent,
+			    affinity->made_this_boot ? boot : "-", affinity->for_guest ? boot : "-",
+			    *affinity->card ? " " : "", affinity->card, *affinity->card ? " " : "",
+			    *affinity->card ? affinity->domain : "");
 }
 
 size_t affinity_parents(const struct host *host, const char *type, char (**out)[PARENT_SIZE])
@@ -97,11 +100,19 @@ size_t affinity_parents(const struct host *host, const char *type, char (**out)[
 	return n;
 }
 
-void affinity_put(const struct store *store, const struct lease *lease, bool for_guest)
+void affinity_put(const struct store *store, const struct lease *lease, bool for_guest, const char *card)
 {
-	const struct vgpu_ref *vgpu = &lease->vgpu;
+	struct affinity now = { 0 };
 
-	affinity_write(store, vgpu->id, vgpu->type, vgpu->parent, lease->origin == LEASE_CREATED, for_guest);
+	if (*card || !affinity_get(store, lease->vgpu.id, &now)) {
+		text_copy(now.card, sizeof(now.card), card);
+		text_copy(now.domain, sizeof(now.domain), lease->domain);
+	}
+	now.made_this_boot = lease->origin == LEASE_CREATED;
+	now.for_guest = for_guest;
+	text_copy(now.type, sizeof(now.type), lease->vgpu.type);
+	text_copy(now.parent, sizeof(now.parent), lease->vgpu.parent);
+	affinity_write(store, lease->vgpu.id, &now);
 }
 
 void affinity_gone(const struct store *store, const char *id)
@@ -110,8 +121,9 @@ void affinity_gone(const struct store *store, const char *id)
 
 	if (!affinity_get(store, id, &was) || (!was.made_this_boot && !was.for_guest))
 		return;
+	was.made_this_boot = was.for_guest = false;
 	/* An old record would let us remove a later device with this ID. */
-	if (affinity_write(store, id, was.type, was.parent, false, false) < 0)
+	if (affinity_write(store, id, &was) < 0)
 		unlinkat(store->affinity, id, 0);
 }
 

@@ -9,6 +9,8 @@
 #include "base/ident.h"
 #include "state/store.h"
 
+enum { AFFINITY_CARD = 24 };
+
 /* What is known of an ID across reboots. */
 struct affinity {
 	char type[TYPE_SIZE];
@@ -16,6 +18,8 @@ struct affinity {
 	bool made_this_boot; /* we created the device in this boot, and it has not been removed yet */
 	bool for_guest;      /* the device was made for a guest, by us or by another program... */
 	bool before_boot;    /* ...in an earlier boot */
+	/* Of a VF: vendor, device and subsystem of its card, and the UUID of the last lease's domain; "": not known. */
+	char card[AFFINITY_CARD], domain[UUID_SIZE];
 };
 
 /* False: there is no valid record. */
@@ -24,7 +28,8 @@ bool affinity_get(const struct store *store, const char *id, struct affinity *ou
 /* Lists each parent that has had a vGPU of the type, and returns their number. The caller frees *out. */
 size_t affinity_parents(const struct host *host, const char *type, char (**out)[PARENT_SIZE]);
 
-void affinity_put(const struct store *store, const struct lease *lease, bool for_guest);
+/* `card` is that of a VF; "": not known, which keeps the recorded one. */
+void affinity_put(const struct store *store, const struct lease *lease, bool for_guest, const char *card);
 
 /* Records that the device is gone. A new device with its ID then counts as made by another program, for no guest. */
 void affinity_gone(const struct store *store, const char *id);

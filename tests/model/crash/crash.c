@@ -138,7 +138,7 @@ static void orphans(const char *xml)
 
 	for (size_t i = 0; i < ARRAY_SIZE(had); i++) {
 		kernel_create(&live.tree.host, &had[i].vgpu, &err);
-		affinity_put(&store, &had[i], true);
+		affinity_put(&store, &had[i], true, "");
 	}
 }
 

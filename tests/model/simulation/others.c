@@ -123,7 +123,7 @@ static void remember(const char *parent, const char *type, const char *id)
 	autostore struct store store;
 
 	open_store(&store);
-	affinity_put(&store, &had, true);
+	affinity_put(&store, &had, true, "");
 }
 
 /*

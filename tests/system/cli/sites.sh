@@ -479,6 +479,21 @@ vl_prints "and counts" status -- M_STATUS_POOL 0 1
 under nvidia-222@0000:84:00.0,0000:99:00.0 -- vl_prints "unlike one that the host does not have" status -- M_STATUS_POOL 0 1
 under nvidia-222 nvidia-231 -- vl_prints "one that two types could have counts once" status -- M_STATUS_POOL 0 1
 
+### An NVIDIA type is configured for an address that is another device's by now
+while read -r vendor device class driver what; do
+	rm -rf "$root/sys/bus/pci/devices/0000:84:00.0"
+	pci_device 0000:84:00.0 "$vendor" "$device" "$class" "$driver"
+	under nvidia-222@0000:84:00.0 -- check_says "where $what is, check says so, and nothing of its driver" "^FAIL +pgpu .*0000:84:00.0" \
+		M_OTHER_KIND_OF_DEVICE "$vendor:$device" "$what"
+done <<-END
+	8086 1572 020000 i40e a network card
+	8086 1572 020000 - a network card
+	15b3 101d 020000 vfio-pci a network card
+	144d a80a 010802 nvme a storage controller
+	8086 352a 060400 pcieport a bridge
+	10de 1aef 040300 snd_hda_intel a multimedia device
+END
+
 ### A host whose script makes an mdev of a type that the configuration does not have: after a boot, the hook would make another
 new_host p4:2
 configure nvidia-64

@@ -205,7 +205,7 @@ never "the card itself is in the group" $a M_GROUP_CARD $card "$(group $a)" nvid
 # bus numbers, is refused until somebody confirms it. On a plain tree
 end_host
 rm -rf "${root:?}"
-flex="8086 56c0 8086 4905 038000" connectx="15b3 101d 15b3 0016 020000"
+flex="8086 56c0 8086 4905 038000" connectx="15b3 101d 15b3 0016 020000" arc="8086 56c1 8086 4905 038000"
 mkdir -p "$root"/{sys/bus/pci/devices,sys/class,proc,run,dev,etc,var/lib}
 
 # device BUS VENDOR DEVICE SUBVENDOR SUBDEVICE CLASS: a card with two VFs, on slot 0000:BUS:00.
@@ -233,15 +233,21 @@ for named in 0000:4d:00.0 0000:4d:00.1; do
 	under "vf_flex@$named" -- holds "a VF of [vf_flex] is leased, $named in the file" serves
 	holds "and once more" serves
 	in_words device 4d "$connectx"
-	holds "where another device has the address by now the start is refused, with what it is and was" \
+	holds "where a network card has the address by now the start is refused, with what it is and was" \
 		is_other 1 15b3:101d:15b3:0016 8086:56c0:8086:4905
 	holds "check fails with that" check_says FAIL 15b3:101d
+	fails "and does not advise to accept it" grep -q retype "$work/found"
+	refuses "nor does retype accept it" lease retype $named flex -- M_RETYPE_NOT_A_GPU 15b3:101d:15b3:0016 8086:56c0:8086:4905
+	fails "so the start is refused still" begins 1
+	in_words device 4d "$arc"
+	holds "so is one where another GPU has it" is_other 1 8086:56c1:8086:4905 8086:56c0:8086:4905
+	holds "check advises to accept that" eval "check_says FAIL 8086:56c1 && grep -q retype '$work/found'"
 	fails "plan refuses as the hook does" eval "vf_domain 1 0000:4d:00.1 yes | lease plan - >'$work/plan'"
 	lease retype --dry-run 0000:4d:00.0 flex >/dev/null
 	fails "a dry run confirms nothing" begins 1
 	holds "retype confirms the new device" lease retype $named flex
 	holds "then it is leased" serves
-	holds "and the one that it was is refused" eval "device 4d $flex; is_other 1 8086:56c0:8086:4905 15b3:101d:15b3:0016"
+	holds "and the one that it was is refused" eval "device 4d $flex; is_other 1 8086:56c0:8086:4905 8086:56c1:8086:4905"
 done
 
 under vf_flex@8086:56c0 -- holds "what device_match selects needs no confirmation" serves
@@ -251,4 +257,46 @@ lease gc >/dev/null
 configure vf_flex@0000:4d:00.0
 in_words device 4d "$connectx"
 holds "an address that was taken out of the file is forgotten" serves
+
+### A guest's address is another device's, after the card and its address in the file have moved
+was_ours() { ! begins "$1" && says M_WAS_OURS "${@:2}" <"$work/said"; } # N ADDRESS IS WHAT WAS
+for slot in 4d 4e; do rm -rf "$root/sys/bus/pci/devices/0000:$slot:00."*; done
+rm -rf "$root/var/lib/vgpu-lease" "$root/run/vgpu-lease"
+in_words device 4d "$flex"
+configure vf_flex@0000:4d:00.0
+holds "a VF is leased" serves
+vf_domain 1 0000:4d:00.1 yes | libvirt_has vm1
+in_words device 4d "$connectx"
+in_words device 4e "$flex"
+configure vf_flex@0000:4e:00.0
+holds "a VF of a network card that has its address is no hostdev to pass through" \
+	was_ours 1 0000:4d:00.1 "a VF of 15b3:101d:15b3:0016" "a network card" flex " of 8086:56c0:8086:4905" 0000:4d:00.1
+refuses "plan agrees" lease plan "$root/etc/libvirt/qemu/vm1.xml" -- M_WAS_OURS 0000:4d:00.1
+holds "check fails for the domain" check_says FAIL "vm1.xml.*15b3:101d"
+holds "one that never was ours passes" begins 2
+rm -r "$root/sys/bus/pci/devices/0000:4d:00."*
+pci_device 0000:4d:00.0 8086 1572 020000 i40e
+pci_device 0000:4d:00.1 8086 1572 020000 i40e
+holds "nor is a port of one" was_ours 1 0000:4d:00.1 8086:1572:0000:0000 "a network card" flex " of 8086:56c0:8086:4905" 0000:4d:00.1
+sed -i 's/ 8086:.*//' "$root/var/lib/vgpu-lease/affinity/0000:4d:00.1"
+holds "also of an earlier version, which recorded no card" was_ours 1 0000:4d:00.1 8086:1572:0000:0000 "a network card" flex
+configure vf_flex@0000:4d:00.0
+echo 8086:56c0:8086:4905 >"$root/var/lib/vgpu-lease/cards/0000:4d:00.0"
+holds "nor if the file has its old address" was_ours 1 0000:4d:00.1 8086:1572:0000:0000 "a network card" flex
+holds "of which check says what is there" eval "check_says FAIL 'pgpu .*8086:1572' && says M_OTHER_DEVICE 8086:1572:0000:0000 8086:56c0:8086:4905 <'$work/found'"
+rm "$root/var/lib/vgpu-lease/affinity/0000:4d:00.1"
+holds "without the record it is passed through" begins 1
+
+### Two cards that have changed places, under device_match
+new_host l40s/2@0000:26:00.0+a10/2@0000:27:00.0 nvidia-1148@10de:26b9 nvidia-591@10de:2236 policy 'driver_cleanup = 0'
+vf_serves "a guest has a VF of an L40S" 1 0000:26:00.4
+end_host
+rm -r "${root:?}"/run/*
+"$sim" "$root" a10/2@0000:26:00.0+l40s/2@0000:27:00.0
+managed=no never "it gets no vGPU of the A10 that is there now" 0000:26:00.4 M_VF_OTHER_CARD 10de:2236:10de:1482 10de:26b9:10de:1851 nvidia-1148 nvidia-591
+vf_serves "another guest does" 2 0000:26:00.5
+start_typed() { vf_domain 1 0000:26:00.4 no nvidia-591 | hook vm1 prepare begin -; }
+holds "so does this one, if its metadata asks" start_typed
+end_vf 1 0000:26:00.4
+vf_serves "from then on it needs not ask" 1 0000:26:00.4
 tap_done

@@ -59,12 +59,12 @@ static void lease(void)
 	was.origin = LEASE_ADOPTED;
 	ok(adopt(&was, &now) == 1 && now.origin == LEASE_ADOPTED, "or still somebody else's");
 	was.origin = LEASE_CREATED;
-	affinity_put(&store, &was, false);
+	affinity_put(&store, &was, false, "");
 	ok(adopt(NULL, &now) == 1 && now.origin == LEASE_CREATED,
 	   "what the hook made in this boot is its own without a lease");
 	affinity_gone(&store, A);
 	ok(adopt(NULL, &now) == 1 && now.origin == LEASE_ADOPTED, "not after its removal");
-	affinity_put(&store, &was, false);
+	affinity_put(&store, &was, false, "");
 	tree_add(&tree, "etc/mdevctl.d/84/" A " = {\"mdev_type\": \"s\", \"start\": \"manual\"}\n");
 	ok(adopt(NULL, &now) == 1 && now.origin == LEASE_ADOPTED, "what mdevctl defines is mdevctl's");
 	tree_remove(&tree, "etc/mdevctl.d");

@@ -33,7 +33,7 @@ static void made(const char *id, bool for_guest)
 {
 	const struct lease lease = { .vgpu = *MDEV("mtty", "mtty-1", id), .origin = LEASE_ADOPTED };
 
-	affinity_put(&store, &lease, for_guest);
+	affinity_put(&store, &lease, for_guest, "");
 }
 
 /* Each sign of use starts the grace again. */

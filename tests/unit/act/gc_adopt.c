@@ -133,7 +133,7 @@ static void reserved(void)
 	config.policy.reclaim_grace_s = 0;
 	lease.vgpu.framework = FW_VARIANT;
 	text_copy(lease.vgpu.pgpu, sizeof(lease.vgpu.pgpu), "0000:26:00.0");
-	affinity_put(&store, &lease, true);
+	affinity_put(&store, &lease, true, "");
 	text_copy(lease.vgpu.type, sizeof(lease.vgpu.type), "nvidia-1145");
 	lease.deadline_ms = sys_now_ms() + 60000;
 	put_lease(lease);

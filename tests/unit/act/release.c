@@ -157,7 +157,7 @@ static void definitions(void)
 
 	live_define(T4, "nvidia-222", U(6));
 	make_mdev(U(6));
-	affinity_put(&store, &was, false);
+	affinity_put(&store, &was, false, "");
 	ok_err(undefine(U(6)) == -EAGAIN && exists(U(6)) && defined(T4, U(6)), "not where it has a device by now");
 	ok(remembered(U(6), OTHER_CARD), "of which nothing else is remembered then");
 

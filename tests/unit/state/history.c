@@ -23,15 +23,20 @@ static void memory(void)
 	int64_t first;
 
 	ok(affinity_get(&store, A, &a) == 0, "of an unknown UUID nothing is remembered");
-	affinity_put(&store, &l, false);
+	affinity_put(&store, &l, false, "");
 	ok(affinity_get(&store, A, &a) == 1 && strcmp(a.parent, l.vgpu.parent) == 0 && !a.made_this_boot,
 	   "where an adopted one was is remembered, not that we made it");
 	l.origin = LEASE_CREATED;
-	affinity_put(&store, &l, false);
+	affinity_put(&store, &l, false, "");
 	ok(affinity_get(&store, A, &a) == 1 && a.made_this_boot, "one that we made is ours, in this boot");
 	affinity_gone(&store, A);
 	ok(affinity_get(&store, A, &a) == 1 && !a.made_this_boot, "removed, the next one of this UUID is not ours");
-	affinity_put(&store, &l, true);
+	affinity_put(&store, &l, true, "");
+	affinity_put(&store, &(struct lease){ .vgpu = l.vgpu, .domain = VM }, false, "10de:26b9:10de:1851");
+	affinity_gone(&store, A);
+	affinity_put(&store, &l, true, "");
+	ok(affinity_get(&store, A, &a) == 1 && strcmp(a.card, "10de:26b9:10de:1851") == 0 && strcmp(a.domain, VM) == 0,
+	   "the card and domain of a VF stay until others are known");
 	ok(mkdirat(store.affinity, "." A ".new", 0700) == 0, "where nothing can be written");
 	affinity_gone(&store, A);
 	ok(!affinity_get(&store, A, &a), "neither is it: the record goes");
@@ -139,7 +144,7 @@ static void tidying(void)
 	struct lease l = sample();
 	struct affinity a;
 
-	affinity_put(&store, &l, false);
+	affinity_put(&store, &l, false, "");
 	seen_since(&store, A, 7, 0, true);
 	history_tidy(&store, always, never, NULL, 90);
 	ok(affinity_get(&store, A, &a) == 1 && faccessat(store.seen, A, F_OK, 0) == 0,
