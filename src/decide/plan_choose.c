@@ -106,13 +106,15 @@ static bool blocks_type(const struct inventory *inv, const struct inv_pgpu *card
 	return a->framebuffer_mib != b->framebuffer_mib;
 }
 
-/* Below a cap, and for a MIG-backed type, only removing the candidate's own type makes capacity. */
+/* Below a cap, and if either type is MIG-backed, only removing the candidate's own type makes capacity. */
 static bool gives_capacity(const struct candidate *c, const struct inventory *inv, const char *type,
 			   const struct inv_parent *parent)
 {
-	const struct inv_type *t = inventory_type_on(inv, c->card, c->type);
+	const struct inv_type *requested = inventory_type_on(inv, c->card, c->type);
+	const struct inv_type *removed = inventory_type_on(inv, c->card, type);
+	bool mig = (requested && requested->slices) || (removed && removed->slices);
 
-	if (((t && t->slices) || c->space.cause == CAUSE_CAP) && strcmp(type, c->type) != 0)
+	if ((mig || c->space.cause == CAUSE_CAP) && strcmp(type, c->type) != 0)
 		return false;
 	return c->space.parent || !parent || pool_gives(parent, c->type);
 }

@@ -488,6 +488,8 @@ static const struct row rows[] = {
 	  "create w@40.3", "w" },
 	{ "an orphan makes capacity for one of its own size", "40/0+4 q=0/7 w=0/3", "o1:40.0:q o2:40.1:w",
 	  "remove o2, create w@40.2", "w; reclaimable=o1,o2" },
+	{ "nor does it for a time-sliced type, which MIG mode excludes", "40/0+4 q=0/7 s=0/8", "o1:40.0:q",
+	  ONLY("s", "{M_OTHER_SIZE|40|q|5120}; {M_FIX_UNLEASED|there}, or"), "s; reclaimable=o1" },
 	{ "and for no other", "40/0+4 q=0/7 w=0/3", "o1:40.0:q",
 	  ONLY("w", "40: {M_MIG_NONE_FREE}; {M_MIG_CREATES|40|2g.10gb}"), "w; reclaimable=o1" },
 	{ "in MIG mode other types are asked about", "40/0+4 s=0/8", "", ONLY("s", "40: {M_NONE_OFFERED}") },
