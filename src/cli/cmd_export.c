@@ -53,8 +53,25 @@ static void print_provider_config(const struct export *export)
 
 static const struct table_layout layout = {
 	.columns = { COL_PROVIDER, COL_TYPE, COL_CLASS, COL_USED, COL_AVAILABLE, COL_TOTAL, COL_NOTE },
+	.more = { COL_TRAITS },
 	.narrow = { COL_CLASS, COL_AVAILABLE, COL_USED },
 };
+
+static void print_traits(struct rows *rows, const struct nova_provider *provider)
+{
+	char traits[NOVA_TRAITS][TRAIT_SIZE], list[NOVA_TRAITS * TRAIT_SIZE] = "";
+
+	nova_traits(traits, provider);
+	json_out_array(rows->json, "traits");
+	for (int t = 0; t < NOVA_TRAITS; t++) {
+		if (!*traits[t])
+			continue;
+		text_add(list, sizeof(list), "%s%s", *list ? "," : "", traits[t]);
+		json_out_string(rows->json, NULL, traits[t]);
+	}
+	json_out_close(rows->json);
+	table_text(&rows->table, COL_TRAITS, list);
+}
 
 static void print_placement(const struct export *export)
 {
@@ -81,6 +98,7 @@ static void print_placement(const struct export *export)
 		json_out_number(rows->json, "defined", p->defined);
 		row_number(rows, COL_AVAILABLE, "available", p->available);
 		row_number(rows, COL_TOTAL, "total", p->total);
+		print_traits(rows, p);
 		row_text(rows, COL_NOTE, "note", note);
 		row_end(rows);
 	}
