@@ -48,7 +48,7 @@ struct hook {
 	struct lifecycle lifecycle;
 	bool concerns; /* the domain has a vGPU, so the call is counted */
 	int64_t began_ms;
-	int parent; /* for guarded_child_give(); negative: this process prints */
+	int parent; /* descriptor for guarded_child_give(), by which the parent prints; negative: this process prints */
 };
 
 struct operation {

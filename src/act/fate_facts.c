@@ -114,7 +114,7 @@ const char *fate_named(const struct fate_look *look, const char *id, const char 
 	return domain || unread ? why : NULL;
 }
 
-/* Adds whether mdevctl defines the device, which a removal then undefines, and `why` mdevctl keeps the device. */
+/* Adds whether mdevctl defines the device (its removal also removes the definition), and `why` mdevctl keeps it. */
 static void add_definition(struct orphan_facts *facts, const struct fate_look *look, const struct vgpu_ref *vgpu,
 			   char why[REASON_SIZE])
 {

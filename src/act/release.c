@@ -139,7 +139,7 @@ static int lock_releasing(struct store *store, const char *id, int wait_ms, stru
 	return r;
 }
 
-/* -EAGAIN: the domain has started and ended meanwhile, and what it created has not been `removed`. */
+/* `removed`: the caller has removed the device. -EAGAIN: it has not, but by now the lease is of a created device. */
 static int drop_if_releasing(struct store *store, const char *id, int wait_ms, bool removed, struct err *err)
 {
 	struct lease now;

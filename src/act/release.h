@@ -74,7 +74,7 @@ int release_kept(const struct lease *lease, struct err *err);
 /* The deadline of a release that begins now. */
 int64_t release_by(const struct policy *policy);
 
-/* Is the closed device of a `releasing` lease left to NVIDIA's driver, which gets driver_cleanup to remove it? */
+/* Is the closed device of a `releasing` lease still left to NVIDIA's driver, because driver_cleanup is not over? */
 bool release_is_drivers(const struct store *store, const struct policy *policy, const struct lease *lease);
 
 /*

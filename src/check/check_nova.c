@@ -10,7 +10,7 @@
 #include "decide/capacity.h"
 #include "decide/nova_inventory.h"
 
-/* An mdevctl definition, and the parent, device and domain that it belongs to. */
+/* An mdevctl definition, its parent and device, and the domain that has the vGPU. */
 struct defined {
 	const struct definition *definition;
 	const struct inv_parent *parent; /* NULL: not registered */

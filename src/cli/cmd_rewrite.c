@@ -75,7 +75,7 @@ static void say_what_changed(const struct rewrite *r, const char *path)
 		out_warn("libvirt does not notice changes to its own files; run 'virsh define %s'", path);
 }
 
-/* Prints a document, on a terminal made printable. */
+/* Prints a document; on a terminal, without unprintable characters. */
 static void print_document(const char *text)
 {
 	if (!term_stdout()->width) {

@@ -70,7 +70,7 @@ static void print_bar(const struct term *term, const char *margin, int label_wid
 
 /*
  * Returns the n-th configured type of a pGPU, or NULL, and its counts. `used` includes leases without a device, except
- * of plain VFs, which always exist.
+ * those that are being released, and those of plain VFs, which always exist.
  */
 static const char *count_type(struct capacity_count *count, const struct status *status, const struct card_row *row,
 			      size_t n)

@@ -235,7 +235,7 @@ static struct libscols_column *squeeze(struct table *table, int width)
 		hide_column(below, true);
 	for (; !table->options->output && (column = narrow(table, n)) != NULL && !fits(table, width); n++)
 		hide_column(column, true);
-	/* Show hidden columns again if they fit, because the last hidden column may have been wide. */
+	/* If the last hidden column was wide, those hidden before it may fit again. */
 	while (n-- > 0) {
 		column = narrow(table, n);
 		if (table->layout->narrow[n] == COL_INSTANCE && !table->has_instance)

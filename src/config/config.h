@@ -94,7 +94,7 @@ struct quota {
 	struct location at;
 };
 
-/* Messages about the files. A warning with code ENODEV is about types without a pGPU. */
+/* Messages about the files. A warning with code ENODEV is about types without a pGPU, or that no type is enabled. */
 struct config_notes {
 	struct err *list;
 	size_t n;

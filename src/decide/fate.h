@@ -22,8 +22,8 @@
 #include "model/lease.h"
 
 struct fate {
-	bool goes;             /* the lease may be released, or the orphan removed */
-	bool free;             /* the type is known, and no domain, process or mdevctl keeps the device */
+	bool goes; /* the lease may be released, or the orphan removed */
+	bool free; /* only in a wide world: the type is known, and no domain, process or mdevctl keeps the device */
 	char why[REASON_SIZE]; /* why it may go, or why it stays */
 	int64_t due_ms;        /* when start_grace or reclaim_grace ends; 0: not set; or FATE_KEPT */
 	int64_t again_ms;      /* when to judge a lease that stays again; 0: after an event */

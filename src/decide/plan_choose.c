@@ -218,7 +218,7 @@ static void fill_step(const struct planner *p, const struct candidate *c, const 
 struct search {
 	const char *id;
 	struct candidate best;
-	enum rule rule; /* the most important rule that preferred `best` */
+	enum rule rule; /* the most important rule by which `best` won over another candidate */
 	bool in_flight; /* whether a creation or release in progress can make capacity */
 	bool later;     /* pGPUs were passed over, because their type is enabled after the chosen type */
 	/* The best card on which removals make capacity, of the first type with any; card NULL: none. */

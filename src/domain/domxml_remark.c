@@ -95,7 +95,7 @@ static void look_at_lease(struct domxml *doc, const struct xml_elem *lease)
 	}
 }
 
-/* True if the element seems to be meant for vgpu-lease, by its namespace or its content. */
+/* True if the element seems to be meant for vgpu-lease, by its namespace, or as a <lease> with a <device>. */
 static bool is_meant(const struct xml_elem *elem)
 {
 	char word[WORD_SIZE];

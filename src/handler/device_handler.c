@@ -31,7 +31,7 @@ enum {
 	RETRY_MS = 10000,      /* the next attempt after a failed pass or release */
 	LOCK_WAIT_MS = 5000,   /* the wait for a previous handler that is exiting */
 	ASKING_MS = 5000,      /* how long libvirt can still answer once the next pass is due */
-	LATE_S = 120,          /* longer than a pass needs to look through all processes */
+	LATE_S = 120,          /* a longer pass is killed; no search of all processes takes this long */
 	ARENA_SIZE = 64 << 20, /* limit of what a pass leaves; untouched pages cost nothing */
 };
 

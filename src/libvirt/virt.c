@@ -67,7 +67,7 @@ static int code_of(const virError *error)
 	return error->domain == VIR_FROM_RPC || (any && error->domain == VIR_FROM_REMOTE) ? ENOTCONN : EIO;
 }
 
-/* Sets `err` to "doing: libvirt's last error", with a code of virt.h. Returns the negative code. */
+/* Sets `err` to the formatted text and libvirt's last error, with a code of virt.h. Returns the negative code. */
 __attribute__((format(printf, 2, 3))) static int failed_to(struct err *err, const char *fmt, ...)
 {
 	const virError *error = lib.virGetLastError();

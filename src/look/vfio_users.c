@@ -43,7 +43,7 @@ struct node {
 struct vfio_users {
 	void *nodes;      /* a tree (tsearch(3)) by rdev */
 	struct err blind; /* why the users of a vGPU may be unknown; code 0: they are known */
-	size_t nunread;   /* processes, neither root's nor a QEMU of libvirt, of which not all descriptors were read */
+	size_t nunread;   /* processes whose reading was cut short; not those of root, nor QEMUs of libvirt */
 	pid_t unread;     /* the first process of `nunread` */
 	struct libvirt_qemu *qemus;
 	size_t nqemus;

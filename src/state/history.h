@@ -74,8 +74,8 @@ void silent_recall(const struct store *store);
 void silent_note(const struct store *store);
 
 /*
- * Removes the seen/ records of devices that no longer exist (`exists`), the affinity/ records older than `days` days
- * whose ID nothing on this host names (`named`), and what killed writers left.
+ * Removes three kinds of files: seen/ records of devices that no longer exist (`exists`); affinity/ records that are
+ * older than `days` days and whose ID nothing on this host names (`named`); and what killed writers left.
  */
 void history_tidy(const struct store *store, bool (*exists)(const void *arg, const char *id),
 		  bool (*named)(const void *arg, const char *id), const void *arg, int days);
