@@ -210,6 +210,23 @@ static bool is_waiting(const struct world *w, const struct lease *lease, bool go
 	return !goes || release_is_drivers(w->store, policy, lease);
 }
 
+/* Does the device stay after the lease's release, neither removed with it nor an orphan that may go at once? */
+static bool keeps_device(const struct fate_look *look, const struct lease *lease)
+{
+	const struct world *w = look->world;
+	const struct inv_device *device = inventory_device(&w->inv, lease->vgpu.id);
+	struct fate then = { 0 };
+
+	/* A plain VF is free once its lease has gone. */
+	if (lease->device == ABSENT || lease->state == LEASE_RESERVED || lease->vgpu.framework == FW_VF ||
+	    release_removes(w->store, lease))
+		return false;
+	/* The end of the lease starts reclaim_grace. */
+	if (device && config_is_valid(w->config) && w->config->policy.reclaim_grace_s == 0)
+		fate_device(&then, &(struct fate_look){ .world = w }, device);
+	return !then.goes;
+}
+
 void fate_mark(struct world *w)
 {
 	bool locked = w->store->lock >= 0;
@@ -237,5 +254,6 @@ void fate_mark(struct world *w)
 			fate_lease(&fate, &look, lease, lease->device);
 		lease->at_work |= is_waiting(w, lease, fate.goes);
 		lease->reclaimable = fate.goes && !lease->at_work;
+		lease->keeps = (lease->reclaimable || lease->at_work) && keeps_device(&look, lease);
 	}
 }

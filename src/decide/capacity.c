@@ -115,8 +115,8 @@ static void load_leases(struct card_load *load, const struct asked *asked)
 	const struct leases *leases = &asked->query->world->leases;
 
 	for (EACH(const struct lease *, l, leases->list, leases->n)) {
-		load->in_flight |= l->at_work && !l->hangs && strcmp(l->vgpu.pgpu, asked->card->address) == 0 &&
-				   capacity_counts(asked->query, l);
+		load->in_flight |= l->at_work && !l->hangs && !l->keeps &&
+				   strcmp(l->vgpu.pgpu, asked->card->address) == 0 && capacity_counts(asked->query, l);
 		if (!capacity_is_pending(asked->query, asked->card, l))
 			continue;
 		load->pending++;

@@ -277,16 +277,19 @@ bool plan_finish_release(struct planner *p, const struct lease *lease)
 {
 	const struct resolved_request *resolved = p->resolved;
 	struct vgpu_ref next = lease->vgpu;
-	bool chosen = false;
+	bool chosen = false, fits;
 
 	if (!lease->reclaimable || capacity_failed_attempt(p->world, lease->vgpu.pgpu, lease->vgpu.type))
 		return false;
-	if (resolved->ntypes && !resolve_fits(resolved, next.type)) {
+	fits = !resolved->ntypes || resolve_fits(resolved, next.type);
+	if (lease->keeps && p->world->mode != PLAN_PREPARE && !fits)
+		return false;
+	if (!fits && !lease->keeps) {
 		text_copy(next.type, sizeof(next.type), resolved->types[0]);
 		chosen = plan_choose(p, next.id) == PLAN_STEPS;
 	}
 	if (!chosen)
-		plan_step(p, STEP_CREATE, &next, "");
+		plan_step(p, lease->keeps ? STEP_ADOPT : STEP_CREATE, &next, "");
 	plan_remove_first(p, lease->vgpu.id);
 	return true;
 }
@@ -310,6 +313,9 @@ static bool prepare_request(struct planner *p)
 
 	if (goes && lease->at_work && lease->state == LEASE_RELEASING)
 		return plan_wait_for_kernel(p, lease->vgpu.parent, lease);
+	/* A device that the release keeps is there as it is now. */
+	if (goes && lease->reclaimable && lease->keeps && device && !plan_existing(p, device, NULL))
+		return false;
 	if (goes && plan_finish_release(p, lease))
 		return true;
 	if (w->kind == REQUEST_PCI)

@@ -139,7 +139,8 @@ static void add_removable(struct planner *p, struct removable *found, const stru
 {
 	const struct inventory *inv = &p->world->inv;
 	bool blocks = !c->space.short_mib && blocks_type(inv, c->card, vgpu->type, c->type);
-	bool goes = plan_may_remove(p->world, vgpu->id);
+	const struct lease *lease = lease_find(&p->world->leases, vgpu->id);
+	bool goes = plan_may_remove(p->world, vgpu->id) && !(lease && lease->keeps);
 
 	if (blocks && goes && p->plan->nremoves < PLAN_REMOVES_MAX)
 		memcpy(p->plan->removes[p->plan->nremoves++], vgpu->id, ID_SIZE);

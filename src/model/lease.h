@@ -43,6 +43,7 @@ struct lease {
 	bool hangs;   /* its driver has not answered for too long: no start waits for it */
 	enum presence device;
 	bool reclaimable; /* can be removed to make capacity: its domain has gone, or only its release is pending */
+	bool keeps;       /* its release keeps the device, and so makes no capacity */
 	/* Set by plan: an earlier request of the domain gets the vGPU. */
 	bool promised;
 };

@@ -18,7 +18,7 @@
  *            "spread several keep near=1 quota=2 reclaimable=o1"; "taken=": what the domain's XML names beside its requests; "source=", "name=" and "model=": what the source says of the first
  *            request; type s is called Type-s here; "nova": the domain is a Nova instance; "defined": the first request has an
  *            mdevctl definition; "failed=84", "failed=40.1", "stuck=84": a card, one VF of it, or a removal there failed in this run;
- *            "lost=40.0,40.1": VFs that the driver has lost; "silent=84": a card whose driver does not answer
+ *            "lost=40.0,40.1": VFs that the driver has lost; "keeps=o1": the release of o1 keeps the device; "silent=84": a card whose driver does not answer
  *
  * The domain is D; VF number n of card 40 is called 40.n.
  */
@@ -351,6 +351,8 @@ static void make_policy(struct setup *w, const char *word)
 			l->section = section_naming(w, address);
 			snprintf(l->card.reason, sizeof(l->card.reason), "there is no such card");
 		}
+	} else if (strncmp(word, "keeps=", 6) == 0) {
+		lease_find(&w->leases, word + 6)->keeps = true;
 	} else if (strncmp(word, "reclaimable=", 12) == 0) {
 		each(id, word + 12, ",")
 		{
