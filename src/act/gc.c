@@ -268,7 +268,10 @@ static bool claim(struct gc *c, struct gc_item *item)
 	struct err err = { 0 };
 	int r = release_claim(c->world.store, &item->lease, by_ms, &err);
 
-	if (r != 0) {
+	if (r < 0) {
+		item->outcome = GC_FAILED;
+		text_cut(item->trouble, sizeof(item->trouble), err.text);
+	} else if (r != 0) {
 		report_outcome(item, r, &err);
 	} else if (item->lease.state == LEASE_RESERVED) {
 		item->outcome = GC_GONE;

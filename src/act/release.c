@@ -324,7 +324,7 @@ static int remove_orphan(struct removal *removal, enum release_part part, int wa
 	const struct vgpu_ref *vgpu = removal->vgpu;
 	const struct host *host = removal->store->host;
 	const struct lease was = { .vgpu = *vgpu, .origin = LEASE_ADOPTED };
-	bool alone = part == RELEASE_LONE_DEFINITION;
+	bool alone = part == RELEASE_LONE_DEFINITION, for_guest = affinity_is_for_guest(removal->store, vgpu->id);
 	int there = alone ? kernel_exists(host, vgpu) : 0, r;
 
 	if (there < 0)
@@ -337,7 +337,7 @@ static int remove_orphan(struct removal *removal, enum release_part part, int wa
 	if (r < 0)
 		return r;
 	/* Record the type, because Nova may have chosen this vGPU for a domain, which then gets a vGPU of the type. */
-	affinity_put(removal->store, &was, affinity_is_for_guest(removal->store, vgpu->id), "");
+	affinity_put(removal->store, &was, for_guest, "");
 	if (part == RELEASE_DEVICE && removal_write(removal, wait_ms, err) < 0)
 		return -err->code;
 	if (part != RELEASE_ITS_DEFINITION) {

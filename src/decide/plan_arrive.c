@@ -118,10 +118,6 @@ static bool adopt_free(const struct planner *p)
 	return false;
 }
 
-/*
- * Adopts a free device or else `named` (NULL: none) after plan_creation() has refused, and drops the verdicts of that
- * refusal.
- */
 /* The pool's only type does not decide, because the operator may have created the device. */
 static bool has_right_type(const struct planner *p, const struct inv_device *device)
 {

@@ -182,6 +182,8 @@ clear_all
 ### The handler, when the grace is over
 settings 'reclaim_grace = 2'
 for n in 1 2; do leave $n; done
+# That its guest had it in an earlier boot counts, because its definition has made it again.
+sed -i "s/ [^ ]*$/ 11111111-2222-4333-8444-555555555555/" "$root/var/lib/vgpu-lease/affinity/$(numbered 1)"
 leave 3 $b
 leave 4
 unmake 4
