@@ -41,6 +41,28 @@ is "$(lease_has origin)" adopted "with a lease as of one that was there"
 holds "nor does its release" with_lock "$(card_lock "$card")" release
 is "$(devices)$(leases)" "$u1 0" "which leaves it"
 
+### The lease of an adopted vGPU whose domain is gone, or whose release waits, on a card that it fills
+# Its release leaves the vGPU, so a start or an arrival neither ends the lease for capacity nor waits for it.
+new_host t4:1 nvidia-234 policy 'driver_cleanup = 0' 'start_grace = 1' 'lock_timeout = 10'
+make_device $card nvidia-234 $u1
+prepare
+sleep 1.1
+another 2 >"$work/2.xml"
+would() { lease plan "$@" "$work/2.xml"; }
+refuses "a start is not planned" would -- M_FULL 0000:84:00.0 1 1
+refuses "nor an arrival" would --op migrate -- M_FULL 0000:84:00.0 1 1
+refuses "a start is refused" prepare 2 -- M_FULL 0000:84:00.0 1 1
+is "$(devices)$(leases)" "$u1 1" "and all stays"
+open_device $u1
+release
+is "$(lease_has state)" releasing "its release waits until it is closed"
+in_ms 3000 1 "a start is refused at once" prepare 2
+close_device
+lease gc >/dev/null
+is "$(devices)$(leases)" "$u1 0" "the release leaves the vGPU"
+new_host t4 nvidia-222 policy 'driver_cleanup = 0' 'reclaim_grace = 0' 'lock_timeout = 10'
+make_device $card nvidia-222 $u1
+
 ### A release that has read the lease of an adopted vGPU, and finds that of one that was created
 # Its domain was released, started and released again while the first release still looked who has the vGPU open.
 origin_is "a vGPU is adopted" adopted prepare
