@@ -179,9 +179,7 @@ static void look_at_lease(const struct world *w, struct lease *lease)
 										     : presence_of(w, lease);
 	lease->hangs = hangs(w, lease);
 	lease->at_work = lease->at_work || (is_changing(lease) && has_time(w, lease));
-	/* Only a wide survey tells whether the device may then go as an orphan. */
-	lease->keeps = lease->state == LEASE_RELEASING && lease->origin == LEASE_ADOPTED &&
-		       lease->vgpu.framework != FW_VF && lease->device != ABSENT;
+	lease->keeps = lease->device != ABSENT && lease_releases_none(lease);
 }
 
 static void set_void_apart(struct world *w)

@@ -43,7 +43,7 @@ struct lease {
 	bool hangs;   /* its driver has not answered for too long: no start waits for it */
 	enum presence device;
 	bool reclaimable; /* can be removed to make capacity: its domain has gone, or only its release is pending */
-	bool keeps;       /* its release keeps the device, and so makes no capacity */
+	bool keeps;       /* its release makes no capacity, as the device stays; fate_mark() knows which may then go */
 	/* Set by plan: an earlier request of the domain gets the vGPU. */
 	bool promised;
 };
@@ -79,6 +79,9 @@ bool lease_same(const struct lease *a, const struct lease *b);
 
 /* Is the lease an expired reservation, or a creation without a device (as for any plain VF) and without a process? */
 bool lease_is_void(const struct lease *lease, bool exists, bool at_work, int64_t now_ms);
+
+/* Is it a release that neither removes a device nor frees a plain VF? */
+bool lease_releases_none(const struct lease *lease);
 
 struct lease *lease_find(const struct leases *leases, const char *id);
 
