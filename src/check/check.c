@@ -88,7 +88,7 @@ static const char *config_advice(const struct err *err)
 static const char *first_config(const struct inventory *inv)
 {
 	for (size_t g = 0; g < inv->npgpus; g++)
-		if (inv->pgpus[g]->ready && inv->pgpus[g]->gpu)
+		if (inv->pgpus[g]->gpu && (inv->pgpus[g]->ready || (!inv->pgpus[g]->nvidia && inv->pgpus[g]->nvfs)))
 			return "create it with 'vgpu-lease init --write'";
 	return inv->npgpus ? "make a pGPU ready ('vgpu-lease inventory' shows the problems), then run 'vgpu-lease init "
 			     "--write'"

@@ -126,8 +126,9 @@ static void plan_start(struct check *check, struct start *s, enum plan_mode mode
 {
 	s->vgpu.any = mode == PLAN_ASSIGN;
 	uuid_random(s->vgpu.id);
-	s->err.code = 0;
-	(void)!check_plan(check, &s->config, &s->request, mode, &s->err);
+	/* check_plan() can set the error of something that the plan does not need. */
+	if (check_plan(check, &s->config, &s->request, mode, &s->err) == 0)
+		s->err.code = 0;
 }
 
 static void look_at_start(struct check *check, struct start *start, const struct section *section, bool vf)

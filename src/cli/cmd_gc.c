@@ -225,7 +225,7 @@ static int retype(struct cmd *cmd, struct err *err)
 	/* Otherwise the next start would create a vGPU of the old type again. */
 	if (!pool_serves(card, type))
 		return err_set(err, EPERM,
-			       "%s is not configured for %s; enable the type, add the pGPU to [mdev_%s], and run this "
+			       "%s is not configured for %s; enable the type, move the pGPU to [mdev_%s], and run this "
 			       "command again",
 			       address, type, type);
 	if (*card->moved && !card->gpu)
@@ -247,6 +247,8 @@ static int retype(struct cmd *cmd, struct err *err)
 	if (cmd_survey(cmd, err) < 0)
 		return -err->code;
 	card = inventory_pgpu(&world->inv, address);
+	if (card && !inventory_offer(card, type))
+		return err_set(err, ENOENT, "%s does not provide %s; see 'vgpu-lease show %s'", address, type, address);
 	if (card && capacity_count(&count, world, card, inventory_offer(card, type)))
 		out_say("%s: no vGPU of another type blocks %s; available: %d, in use: %d", address, type,
 			count.available, count.used);

@@ -189,12 +189,15 @@ static int print_nova(FILE *to, const struct host *host, struct err *err)
 			r = has_line(AT_FDCWD, files.gl_pathv[n], 0,
 				     "^enabled_(mdev|vgpu)_types[ \t]*[=:][ \t]*(\n[ \t]+)?[^\n#; \t]");
 			found |= r > 0;
+			if (r < 0)
+				err_sys(err, -r, "cannot tell whether Nova enables types: %s%s", host->name,
+					strchr(files.gl_pathv[n], '{') ? nova_files[i]
+								       : files.gl_pathv[n] + strlen(root));
 		}
 		globfree(&files);
 		names = mem_format("%s%s%s", before, *before && *name ? ", " : "", name);
 		if (r < 0)
-			return err_sys(err, -r, "cannot tell whether Nova enables types: %s%s", host->name,
-				       nova_files[i]);
+			return r;
 	}
 	if (!found)
 		return 0;

@@ -105,15 +105,7 @@ static int read_host(struct world *w, struct err *err)
 	if (reads_named(w))
 		mem_add(&cards, &ncards, PCI_SIZE); /* "" ends the list */
 	query.cards = cards;
-	if (inventory_read(&w->inv, w->host, &query, err) < 0)
-		return -err->code;
-	for (size_t i = 0; i < w->ndefined_parents; i++) {
-		struct inv_parent *parent = inventory_parent(&w->inv, w->defined_parents[i]);
-
-		if (parent)
-			parent->facts.is_named = true;
-	}
-	return 0;
+	return inventory_read(&w->inv, w->host, &query, err) < 0 ? -err->code : 0;
 }
 
 /* PRESENCE_UNKNOWN: the framework or the card of an actively leased VF was not read, or the kernel cannot be asked. */
@@ -355,6 +347,12 @@ static int look_open(struct world *w, struct err *err)
 
 	if (unseen && !locked && look_up(w, INT64_MAX, err) < 0)
 		return -err->code;
+	for (size_t i = 0; i < w->ndefined_parents; i++) {
+		struct inv_parent *parent = inventory_parent(&w->inv, w->defined_parents[i]);
+
+		if (parent)
+			parent->facts.is_named = true;
+	}
 	for (size_t i = 0; i < w->inv.nparents; i++) {
 		struct inv_parent *vf = w->inv.parents[i];
 

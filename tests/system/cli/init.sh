@@ -229,6 +229,16 @@ under vf_s7150@1002:692f -- check_says "the ID of its VFs is recognized" '^FAIL'
 rm -r "${root:?}"
 
 ### On the simulator: VFs that are there, and no pool yet
+host flex/3
+vl_works "plain VFs are enough for init" init
+rm -f "$root/etc/vgpu-lease.conf"
+check_says "so check advises it" '^FAIL +config ' M_CHECK_NO_CONFIG " --root $root"
+mkdir -p "$root/etc/nova/nova.conf.d"
+head -c 1100000 /dev/zero | tr '\0' a >"$root/etc/nova/nova.conf.d/big.conf"
+vl_says "a file in a directory of Nova's is named itself" 1 init -- M_INIT_NOVA_LARGE "$root/etc/nova/nova.conf.d/big.conf"
+rm -r "$root/etc/nova"
+end_host
+
 host mi210+flex/3+l40s/4
 control vfs "0000:26:00.0 off"
 vl inventory --no-headings -o PGPU,REASON
