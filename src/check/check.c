@@ -84,7 +84,7 @@ static const char *config_advice(const struct err *err)
 				       "vGPU are refused; existing vGPUs are used";
 }
 
-/* Says how to get a first configuration: init finds a pool only on a pGPU that is ready. */
+/* Returns the fix for a missing configuration. init configures only pGPUs that are ready. */
 static const char *first_config(const struct inventory *inv)
 {
 	for (size_t g = 0; g < inv->npgpus; g++)
@@ -199,7 +199,7 @@ static void give_back(struct world *world, const struct config *config)
 	(void)!survey_see(world, &ignored);
 }
 
-/* Lists the pGPUs that could be configured, if there is no valid configuration. */
+/* Reports each pGPU as not in the pool, for lack of a valid configuration. */
 static void list_cards(struct check *check)
 {
 	for (size_t g = 0; g < check->ncards; g++) {

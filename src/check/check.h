@@ -31,7 +31,7 @@ enum { CHECK_WHERE_SIZE = 600 };
 struct check {
 	const struct host *host;
 	const char *config_path; /* the argument of config_load() */
-	/* The caller's survey, which limits the watch of each lock to a second; NULL: check_run() reads the host. */
+	/* The caller's survey; NULL: check_run() reads the host. If set, each lock is watched for a second at most. */
 	struct world *seen;
 	const struct config *config; /* NULL: check_run() reads and checks the configuration */
 	bool only_pool;              /* check only pGPUs and types; requires `config` */

@@ -206,7 +206,7 @@ static void report_no_hook(struct check *check, int64_t came)
 	if (faccessat(check->host->libvirt, HOOKS, X_OK, AT_EACCESS) < 0 && errno == EACCES)
 		check_unreadable(check, "fix the cause", &denied);
 	else if (came && called_since(check, came))
-		/* The executable hook there may call ours. */
+		/* The installed hook may call ours. */
 		check_warn(check, "if no hook there calls it, install it as /" HOOKS "/qemu.d/vgpu-lease",
 			   "not found as qemu or in qemu.d, but called since the hook there was installed");
 	else
@@ -270,7 +270,7 @@ static void report_remarks(struct check *check, const char *name, struct remarks
 	remarks_free(remarks);
 }
 
-/* Has the refused vGPU a type of this host that is not enabled, or not configured for its VF? */
+/* Does this host provide the type of the refused vGPU, but not enable it, or not configure it for the VF? */
 static bool has_other_type(const struct check *check)
 {
 	const struct resolved_request *resolved = &check->world->resolved_requests[check->plan.refused_vgpu];
@@ -316,7 +316,7 @@ static void report_refused(struct check *check, const struct domxml *doc, const 
 		     "a start of domain %s would be refused: %s", request->name, err.text);
 }
 
-/* Reports a vGPU that an earlier definition has too, unless it is leased: report_refused() has reported the other. */
+/* Reports a vGPU that an earlier definition also has. report_refused() has reported a leased vGPU. */
 static void look_at_shared(struct check *check, const struct request *request, const struct libvirt_file *file)
 {
 	struct libvirt_files earlier = *check->disk;
@@ -333,7 +333,7 @@ static void look_at_shared(struct check *check, const struct request *request, c
 	}
 }
 
-/* Reports a stopped domain that the hook refuses for its XML, with any configuration. Returns false. */
+/* Reports a stopped domain that the hook refuses for its XML, whatever the configuration. Returns false. */
 static bool report_bad_xml(struct check *check, const struct libvirt_file *file, const struct err *err)
 {
 	/* The hook does not parse the XML of a domain that cannot have a vGPU. */
@@ -346,7 +346,7 @@ static bool report_bad_xml(struct check *check, const struct libvirt_file *file,
 	return false;
 }
 
-/* Checks one definition. True if it contains our metadata or, as in a misspelt namespace, "vgpu". */
+/* Checks one definition. True if it is valid and contains our metadata or, as in a misspelt namespace, "vgpu". */
 static bool look_at_definition(struct check *check, const struct libvirt_file *file)
 {
 	const unsigned int flags = DOMXML_FILE | DOMXML_REMARKS | DOMXML_ALL_PCI | DOMXML_LARGE;

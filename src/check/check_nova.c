@@ -18,7 +18,7 @@ struct defined {
 	const char *domain;              /* NULL: no lease or XML has the vGPU */
 };
 
-/* If a file of libvirt's is unreadable, advises to keep the vGPU, because the file may name the vGPU. */
+/* Returns `fix` or, if a file of libvirt's is unreadable, the advice to keep the vGPU, which the file may name. */
 static const char *unless_unread(struct check *check, const char *fix)
 {
 	const char *unread = libvirt_files_unread(check->disk, false);
@@ -59,7 +59,7 @@ static bool is_second(struct check *check, const struct defined *d)
 	if ((!d->device && mdevctl_definition(&first, check->host, this->uuid, &ignored) != 1) ||
 	    strcmp(other, this->parent) == 0)
 		return false;
-	/* The definition is the only one, so at the next boot mdevctl creates the device there again. */
+	/* Do not report the only definition, which names the parent that mdevctl uses for the device after a boot. */
 	if (d->device && d->parent && !check->config->policy.nova &&
 	    !mdevctl_defines_on(check->host, this->uuid, other))
 		return false;

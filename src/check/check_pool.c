@@ -98,8 +98,8 @@ static bool is_meant_otherwise(const struct check *check, const struct section *
 }
 
 /*
- * Reports a card that has no vGPU and can provide none. check_starts() does not, because another card has capacity.
- * False: nothing to report.
+ * Reports a card that has no vGPU and can provide none. check_starts() does not report it, because another card has
+ * capacity. False: nothing to report.
  */
 static bool look_at_empty(struct check *check, const struct inv_pgpu *card)
 {
@@ -201,7 +201,7 @@ static void look_at_unserved(struct check *check, const struct missing_card *mis
 	autofree char *after = mem_format(" (%s %s)", idle ? "no pGPU provides" : "it had vGPUs of type",
 					  missing->section->type);
 
-	/* Several types can list one idle pGPU as missing. */
+	/* Several types can list one idle pGPU as missing. Report it once. */
 	for (EACH(const struct missing_card *, other, list, idle ? (size_t)(missing - list) : 0))
 		if (other->how == MISSING_IDLE && strcmp(other->card.address, missing->card.address) == 0)
 			return;
@@ -213,7 +213,7 @@ static void look_at_unserved(struct check *check, const struct missing_card *mis
 		      idle ? "load the vGPU host driver" : "load its driver", "", after);
 }
 
-/* Are `a` and `b` absent VFs of one card? Equal reasons name one card. */
+/* Are `a` and `b` absent VFs of one card? Equal reasons mean the same card. */
 static bool is_same_cause(const struct check *check, const struct missing_card *a, const struct missing_card *b)
 {
 	struct inv_pgpu card;
@@ -261,7 +261,7 @@ static bool is_missing(const struct world *world, const char *address)
 	return false;
 }
 
-/* Is the card reported as missing, because it is idle, or sections of the other kind name it or its VFs? */
+/* Was the card reported as missing? It may be idle, or a section of the other kind names it or one of its VFs. */
 static bool is_reported(const struct world *world, const struct inv_pgpu *card)
 {
 	bool missing = is_missing(world, card->address);

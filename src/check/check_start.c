@@ -46,7 +46,7 @@ static bool share_capacity(const struct inventory *inv, const struct inv_pgpu *c
 	return !a || !b || !a->slices == !b->slices;
 }
 
-/* Do vGPUs of types that are configured for the pGPU occupy it? Sets `any` if it has vGPUs, `leased` if leased ones. */
+/* Do vGPUs of the pGPU's configured types occupy it? Sets `any` if it has vGPUs or leases, `leased` if leases. */
 static bool is_busy(const struct check *check, const struct inv_pgpu *card, const char *asked, bool *any, bool *leased)
 {
 	const struct inventory *inv = check->inv;
@@ -177,7 +177,7 @@ static const char *fix_vfs(struct check *check, const struct section *section)
 }
 
 /*
- * True if this host has no GPU of a vendor in device_match, and never had a vGPU of the type. A GPU of the vendor
+ * True if this host has no GPU of any vendor in device_match, and never had a vGPU of the type. A GPU of the vendor
  * suggests a misspelt device_match; an earlier vGPU suggests a lost card.
  */
 static bool is_for_other_hosts(const struct check *check, const struct section *section)
@@ -238,7 +238,7 @@ void check_starts(struct check *check)
 		enum stock mdevs = pool_stock(check->inv, section, true, NULL);
 		enum stock vfs = pool_stock(check->inv, section, false, NULL), best = mdevs > vfs ? mdevs : vfs;
 
-		/* The first such section gets all pGPUs. A warning of the configuration is about the others. */
+		/* The first section that takes the rest gets all of it. A configuration warning names the others. */
 		if (rest && config_takes_rest(section))
 			continue;
 		if (config_takes_rest(section) && !config->policy.several_types)

@@ -17,7 +17,7 @@ enum {
 	SPACE_NEEDED = 16 << 10, /* four records of one page each */
 	SPACE_ENOUGH = 1 << 20,
 	FILES_NEEDED = 8,
-	LOCK_LONG_MS = 1000, /* the least time for which a held lock is reported */
+	LOCK_LONG_MS = 1000, /* a lock that is held for a shorter time is not reported */
 	LOCK_MOST_MS = 60000,
 	LOCK_STEP_MS = 50,
 	LOCK_TEXT_SIZE = 96,
@@ -61,7 +61,7 @@ bool check_can_lease(const struct check *check)
 	return is_writable(check->host, "run/vgpu-lease", &space, &libvirts) || err_denied(-space.code);
 }
 
-/* Reports with `status` if the hook could not write below `path`; `without` is the consequence. */
+/* Reports whether the hook could write below `path`: if not, with `status` and the consequence `without`. */
 static void look_at_writable(struct check *check, const char *path, enum check_status status, const char *without)
 {
 	const struct host *host = check->host;
@@ -80,7 +80,7 @@ static void look_at_writable(struct check *check, const char *path, enum check_s
 	else if (err_denied(-space.code))
 		check_warn(check, "run as root", "%s", err_describe(-space.code));
 	else if (space.code)
-		/* Only if it is full or read-only, starts continue without a lease. */
+		/* Starts continue without a lease only if it is full or read-only. */
 		check_report(check, status, "see its permissions, mount(8), lsattr(1)", "cannot be written (%s), so %s",
 			     err_describe(-space.code),
 			     status == CHECK_FAIL ? "every start with a vGPU is refused" : without);
@@ -153,7 +153,7 @@ static void look_at_lock(struct check *check, const char *name, int limit_ms, co
 		fails ? "a start with a vGPU waits for it up to lock_timeout, then is refused" : means);
 }
 
-/* Only the store's lock can fail the check. A pGPU's lock may be held as long as its driver works. */
+/* Only the store's lock can fail the check. A pGPU's lock may be held for as long as its driver takes. */
 void check_locks(struct check *check)
 {
 	autoclosedir DIR *dir = sys_list(check->store.run, "pgpu");
@@ -207,7 +207,7 @@ void check_garbage(struct check *check)
 
 /*
  * Reports an active lease whose type is not enabled: the guest's next start may be refused or, after a reboot, get
- * another type. What Nova or mdevctl creates again keeps its type.
+ * another type. A vGPU that Nova or mdevctl creates again keeps its type.
  */
 static bool look_at_guest(struct check *check, const struct lease *lease)
 {
@@ -224,7 +224,7 @@ static bool look_at_guest(struct check *check, const struct lease *lease)
 	return true;
 }
 
-/* Reports an active lease whose vGPU does not exist. If no VF of its card exists, check_cards() has reported it. */
+/* Reports an active lease whose vGPU does not exist. Skips a plain VF of a card that check_cards() has reported. */
 static bool look_at_lost(struct check *check, const struct gc *pass, const struct gc_item *item)
 {
 	const struct lease *lease = &item->lease;

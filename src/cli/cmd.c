@@ -153,7 +153,7 @@ int cmd_check_filters(const struct cmd *cmd, struct err *err)
 	return -err->code;
 }
 
-/* Is the user root or, on a simulated host, able to write the state? */
+/* Fails unless the user is root or, on a simulated host, can write the state. */
 static int may_change(const struct cmd *cmd, struct err *err)
 {
 	bool simulated = cmd->call->args.root;
@@ -229,7 +229,7 @@ int cmd_survey(struct cmd *cmd, struct err *err)
 	cmd->world = (struct world){ .host = &cmd->host, .store = &cmd->store, .config = &cmd->config };
 	if (survey_see(&cmd->world, err) == 0)
 		return 0;
-	/* So that a second call does not take the incomplete survey for a whole one. */
+	/* A second call must not take the incomplete survey for a complete one. */
 	survey_end(&cmd->world);
 	return -err->code;
 }

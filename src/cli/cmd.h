@@ -66,7 +66,7 @@ enum {
 	CMD_CONFIG_READ = 32, /* refuse a configuration that this user may not read */
 };
 
-/* What a sub-command returns, or a negative errno: main() then prints the error and exits with status 1. */
+/* What a sub-command returns. If it returns a negative errno, main() prints the error and exits with status 1. */
 enum { CMD_DONE = 0, CMD_FAILED = 1, CMD_USAGE = ARGS_EXIT_USAGE };
 
 struct cmd;

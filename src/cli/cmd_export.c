@@ -121,7 +121,7 @@ static bool shares_model(const struct inventory *inv, const struct inv_pgpu *car
 
 /*
  * Prints a device_spec for each VF of this type, and adds one alias per type and model. Exports no more VFs than the
- * card has capacity, because Nova counts each VF as a device. True if Nova needs resource classes for this model.
+ * capacity of the card, because Nova counts each VF as a device. True if Nova needs resource classes for this model.
  */
 static bool print_vfs(const struct world *world, const struct inv_pgpu *card, const struct section *section,
 		      char **aliases)

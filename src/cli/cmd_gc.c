@@ -177,7 +177,7 @@ static bool is_in_the_way(const struct cmd *cmd, const struct gc_item *item)
 	       (!parent || pool_gives(parent, type));
 }
 
-/* Removes the vGPUs of other types as gc does, or none if a lease of one stays. -EBUSY: some remain. */
+/* Removes the vGPUs of other types as 'gc --unused' does, or none if one of them stays leased. -EBUSY: some remain. */
 static int release_others(struct cmd *cmd, struct err *err)
 {
 	const char *pgpu = cmd->call->pgpu;
@@ -222,7 +222,7 @@ static int retype(struct cmd *cmd, struct err *err)
 	/* A card can hide its other types while it is in use. */
 	if (!inventory_offer(card, type) && !card->types_hid)
 		return err_set(err, ENOENT, "%s does not provide %s; see 'vgpu-lease show %s'", address, type, address);
-	/* Otherwise the next start would create a vGPU of the old type again. */
+	/* On a card that is not configured for the type, the next start would create a vGPU of the old type again. */
 	if (!pool_serves(card, type))
 		return err_set(err, EPERM,
 			       "%s is not configured for %s; enable the type, move the pGPU to [mdev_%s], and run this "

@@ -21,7 +21,7 @@
 
 enum { GUEST_MIB = 2048, CONFIG_MAX = 1024 * 1024 };
 
-/* Available types first, then NVIDIA's Q types, which work with every guest, then the size closest to GUEST_MIB. */
+/* Available types first, then NVIDIA's Q types, which work with every guest, then the smallest from GUEST_MIB on. */
 static int64_t rank(const struct inv_offer *offer)
 {
 	const char *name = offer->type->name;
@@ -36,8 +36,8 @@ static int64_t rank(const struct inv_offer *offer)
 }
 
 /*
- * Leaves the card one offer: the type of its vGPUs and mdevctl definitions, else the best type. Warns if the card gets
- * none.
+ * Reduces the card's offers to one: the type of its vGPUs and mdevctl definitions, else the best type. Warns if the
+ * card gets none.
  */
 static void choose(const struct inventory *inv, struct inv_pgpu *card, const struct definition *definitions, size_t n)
 {
@@ -73,7 +73,7 @@ static void choose(const struct inventory *inv, struct inv_pgpu *card, const str
 			       : why);
 }
 
-/* Returns the type of the g-th pGPU; NULL: it has none, or an earlier one has the type too. */
+/* Returns the type of the g-th pGPU; NULL: it has none, or an earlier pGPU has the same type. */
 static const struct inv_type *new_type(const struct inventory *inv, size_t g)
 {
 	const struct inv_type *type = inv->pgpus[g]->noffers ? inv->pgpus[g]->offers->type : NULL;
@@ -115,7 +115,7 @@ static int make_pool(FILE *to, const struct host *host, struct err *err)
 	struct inventory inv = { 0 };
 	size_t n, gpus = 0, chosen = 0;
 
-	/* Without all definitions, a card could get another type than the guests that have them. */
+	/* If a definition is not read, its card could get another type than the one that guests have. */
 	if (mdevctl_definitions(&definitions, &n, host, err) < 0 || inventory_read(&inv, host, &query, err) < 0)
 		return -err->code;
 	for (size_t g = 0; g < inv.npgpus; g++) {
@@ -147,7 +147,7 @@ static const char *const nova_files[] = {
 	"/opt/pf9/etc/nova/conf.d", /* Platform9 */
 };
 
-/* Does the file have a line that matches? Returns 1; 0: no, or no file; or a negative errno. `flags`: for openat(). */
+/* Does the file have a line that matches? 1: yes; 0: no, or no such file; negative: errno. `flags` are for openat(). */
 static int has_line(int dir, const char *path, int flags, const char *pattern)
 {
 	autoclose int fd = openat(dir, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | flags);
@@ -169,10 +169,10 @@ static int has_line(int dir, const char *path, int flags, const char *pattern)
 	return r;
 }
 
-/* Prints a configuration with Nova's files. Returns 1; 0: none of them enables types; or a negative errno. */
+/* Prints a configuration with Nova's files. 1: printed; 0: none of the files enables types; negative: errno. */
 static int print_nova(FILE *to, const struct host *host, struct err *err)
 {
-	/* The path of host->root can contain pattern characters, so use its descriptor. */
+	/* The path of the root directory can contain pattern characters, so use its descriptor. */
 	autofree char *root = mem_format("/proc/self/fd/%d", host->root), *names = mem_strdup("");
 	bool found = false;
 
@@ -182,7 +182,7 @@ static int print_nova(FILE *to, const struct host *host, struct err *err)
 		glob_t files = { 0 };
 		int r = 0;
 
-		/* Without a match, open the pattern itself, because its directory can be closed to the user. */
+		/* Without a match, open the pattern itself, which fails if the user may not search the directory. */
 		glob(pattern, GLOB_BRACE | GLOB_NOCHECK, NULL, &files);
 		for (size_t n = 0; r >= 0 && n < files.gl_pathc; n++) {
 			/* The types can be on indented lines below the key. */
@@ -219,7 +219,7 @@ static int write_file(const struct cmd *cmd, const char *path, const char *text,
 
 	if (dir < 0)
 		return err_sys(err, errno, "%s", path);
-	/* A file with nothing but comments and names of sections is replaced, such as the packaged one. */
+	/* A file without settings and sections of types is replaced, such as the packaged one. */
 	r = has_line(dir, basename(path), O_NOFOLLOW, "^[ \t]*([^[#; \t]|\\[(mdev|vgpu|vf)_)");
 	if (cmd->config.nsections)
 		path = cmd->config.sections[0].at.file;

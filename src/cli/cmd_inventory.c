@@ -36,7 +36,7 @@ static void add_row(struct status *status, const struct inv_pgpu *card, const st
 		reason = row->count.reason;
 	else if (card->ready)
 		reason = config_is_valid(&cmd->config) ? card->pool.reason : cmd->config.why.text;
-	/* Without a configuration, give the reason for which 'vgpu-lease init' would leave out the card. */
+	/* Without a configuration, give the reason why 'vgpu-lease init' would leave out the card. */
 	if (card->ready && !config_is_valid(&cmd->config) && card->framework == FW_MDEV && !inventory_offered(card) &&
 	    !inventory_next_on(&cmd->world.inv, card, NULL)) {
 		inventory_no_offer(card, none);
@@ -228,7 +228,7 @@ int status_read(struct status *status, struct cmd *cmd, struct err *err)
 	qsort(status->vgpus, status->nvgpus, sizeof(*status->vgpus), by_row);
 	next = status->vgpus;
 	status->rows[status->nrows].card = &unknown;
-	/* Keep pGPUs with a matching vGPU. Without --domain and --state, also keep pGPUs of the --type. */
+	/* Keep pGPUs with a matching vGPU. Without --domain and --state, also keep those of --type (default: all). */
 	for (size_t i = 0; i <= status->nrows; i++) {
 		struct card_row *row = &status->rows[i];
 

@@ -91,7 +91,7 @@ static bool in_pool(const struct inv_pgpu *card, const char *type)
 	return card->pool.in_pool && pool_serves(card, type);
 }
 
-/* Does the type match the filters, and is `pgpu` (without --pgpu) the first card that offers it? */
+/* Does the type match the filters, and, without --pgpu, is pGPU number `pgpu` the first that offers it? */
 static bool is_shown(const struct cmd_call *call, const struct inventory *inv, size_t pgpu, const char *type)
 {
 	if (call->pgpu && strcmp(call->pgpu, inv->pgpus[pgpu]->address) != 0)

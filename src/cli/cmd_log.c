@@ -80,7 +80,7 @@ static int add_match(sd_journal *journal, const char *field, const char *value)
 	return sd_journal_add_match(journal, text, 0);
 }
 
-/* Selects only events from root, because any user can write to the journal under our name. */
+/* Selects the events of `object` (NULL: all), but only from root, because any user can write events to the journal. */
 static int select_events(sd_journal *journal, const char *object)
 {
 	static const char *const fields[] = { "VGPU_LEASE_ID", "PGPU", "DOMAIN_UUID", "DOMAIN_NAME" };

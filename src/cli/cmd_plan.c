@@ -24,7 +24,7 @@ struct planning {
 	const char *xml;
 	size_t len;
 	bool large;      /* larger than DOMXML_MAX, so only the hostdevs are parsed */
-	const char *who; /* the domain's name, or `file` if the domain is unknown */
+	const char *who; /* "domain NAME", or `file` if the domain is unknown */
 };
 
 static const char *const operations[] = { "prepare", "migrate", "restore" }; /* indexed by enum plan_mode */
@@ -207,7 +207,7 @@ static int run(struct cmd *cmd, struct err *err)
 	p.who = who ? who : p.file;
 	find_remarks(&p);
 	unknown = err_denied(-r);
-	/* As JSON, what is not known is only an error. */
+	/* With --json, an unknown result is only an error. */
 	if (!unknown || !cmd->call->json)
 		print(&p, r < 0 ? err->text : NULL);
 	if (r < 0)

@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "act/rewrite.h"
 
-/* Declare a rewrite after its XML: a cleanup runs in reverse order, and the rewrite refers to the XML. */
+/* Declare a rewrite after its XML: cleanups run in reverse order, and the rewrite refers to the XML. */
 #define autorewrite __attribute__((cleanup(rewrite_end)))
 
 static void warn_unread(const struct rewrite *r)

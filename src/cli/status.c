@@ -70,7 +70,7 @@ static void print_bar(const struct term *term, const char *margin, int label_wid
 
 /*
  * Returns the n-th configured type of a pGPU, or NULL, and its counts. `used` includes leases without a device, except
- * those that are being released, and those of plain VFs, which always exist.
+ * releasing leases and leases of plain VFs, which always exist.
  */
 static const char *count_type(struct capacity_count *count, const struct status *status, const struct card_row *row,
 			      size_t n)
@@ -220,7 +220,7 @@ static bool is_idle(const struct status *status, const struct card_row *row, cha
 	return row->mib.used <= 0 && *text && strlen(text) <= COLUMNS_MAX;
 }
 
-/* Counts the next rows that are missing for the reason of this row, usually VFs of one card. */
+/* Counts the next rows that are missing for the same reason as this row, usually VFs of one card. */
 static size_t more_missing(const struct card_row *row)
 {
 	size_t n = 0;
@@ -232,7 +232,7 @@ static size_t more_missing(const struct card_row *row)
 	return n;
 }
 
-/* True if the card is printed on one line. `close`: the previous card is on one line, so no gap precedes another. */
+/* True if the card is printed on one line. `close`: so was the previous card, and two such cards need no gap. */
 static bool print_card(const struct status *status, const struct term *term, const char **lines,
 		       const struct card_row *row, size_t more, bool last, bool close)
 {

@@ -59,7 +59,7 @@ int cards_check_pgpu(struct cmd *cmd, struct err *err);
 /* Finds a pGPU by its address, spelt as in sysfs. NULL: none; `err` has the reason and the most similar name. */
 const struct inv_pgpu *cards_pgpu(const struct world *world, const char *name, struct err *err);
 
-/* Returns the card's framework, or "" while the card has no parents. */
+/* Returns the card's framework; "": unknown, because the card has no parents. */
 const char *cards_framework(const struct inv_pgpu *card);
 
 /* Writes one row for each of the pGPU's types. */

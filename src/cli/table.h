@@ -2,8 +2,8 @@
 /*
  * Tables, laid out by libsmartcols.
  *
- * An unknown value is "-", so that awk counts columns correctly. On a narrow terminal, the text of the last column is
- * printed below its row, and the least important columns are omitted.
+ * An unknown value is "-", so that awk counts columns correctly. On a narrow terminal, a cell of kind TEXT is printed
+ * below its row, and the least important columns are omitted.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "cli/term.h"
 
-/* The headings of all columns, and their kinds. A TEXT can be printed below its row. */
+/* The headings of all columns, and their kinds. */
 #define TABLE_COLUMNS(X)                                                                                               \
 	X(OUTCOME, WORD), X(ID, WORD), X(PGPU, WORD), X(TYPE, WORD), X(NAME, WORD), X(CLASS, WORD), X(MODEL, WORD),    \
 		X(PARENT, WORD), X(NUMA, NUMBER), X(VFS, NUMBER), X(MIB, NUMBER), X(HEADS, NUMBER),                    \

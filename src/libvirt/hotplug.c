@@ -87,7 +87,7 @@ int hotplug_unlease(struct hotplug *hp, const struct policy *policy, const char 
 	if (lease.since_ms > asked_ms && lease.state != LEASE_RELEASING)
 		return 0;
 	r = release_now(hp->store, policy, &lease, release_by(policy), err);
-	/* The lease has changed meanwhile, because the handler or the hook releases it. Wait for that release. */
+	/* The lease has changed or is gone: the handler or the hook may be releasing it. Wait for that release. */
 	if (r == RELEASE_TAKEN) {
 		int64_t by = sys_now_ms() + (int64_t)policy->release_timeout_s * 1000;
 
@@ -140,7 +140,7 @@ int hotplug_write_facts(struct hotplug *hp, unsigned int side, struct err *err)
 	return facts ? virt_set_metadata(hp->virt, hp->domain.uuid, DOMXML_NS, DOMXML_NS_KEY, facts, side, err) : 0;
 }
 
-/* Do only cards with VFs provide the type (an ID, a class, or NULL: any)? Negative: the host cannot be read. */
+/* Is the type (an ID or a class; NULL: any) provided as VFs, but not as mdevs? Negative: the host cannot be read. */
 static int is_vf(const struct hotplug *hp, const char *type, struct err *err)
 {
 	const struct inv_query query = { .frameworks = INV_ALL, .config = hp->config };
@@ -275,7 +275,7 @@ int hotplug_attach(struct hotplug *hp, const char *type, bool persistent, struct
 	if (r < 0)
 		return r;
 	log_info("attach: domain %s: attached %s", hp->domain.name, choice.id);
-	/* The guest has its vGPU without the facts, so a failure is only logged: only a migration needs them. */
+	/* Only log a failure, because only a migration needs the facts. */
 	for (unsigned int side = VIRT_LIVE; side <= sides; side <<= 1)
 		if (hotplug_write_facts(hp, side, &later) < 0)
 			log_warn("attach: domain %s: %s", hp->domain.name, later.text);
@@ -326,7 +326,7 @@ static int undefine(struct hotplug *hp, const char *id, struct err *err)
 	return 1;
 }
 
-/* Is the vGPU leased, but not attached? 1: yes, by an earlier call; -ENOENT: not leased; -EBUSY: being attached. */
+/* The vGPU is not attached. Returns 1 if an earlier call left its lease; -ENOENT: no lease; -EBUSY: being attached. */
 static int not_plugged(struct hotplug *hp, const char *id, struct err *err)
 {
 	struct lease lease;
@@ -358,7 +358,7 @@ int hotplug_detach(struct hotplug *hp, const char *id, bool persistent, struct e
 		defined = undefine(hp, id, err);
 	if (defined < 0)
 		return defined;
-	/* An earlier detach can have timed out and still succeeded. Then only the definition names the device. */
+	/* After a detach that timed out but still succeeded, only the definition or the lease names the device. */
 	if (!req && !defined && not_plugged(hp, id, err) < 0)
 		return -err->code;
 	if (hp->dry_run && req)

@@ -4,7 +4,7 @@
  *
  * libvirt calls no hook for a hotplug, so the command leases and creates a vGPU before libvirt attaches it, and
  * releases it after QEMU has closed it. If the command is killed, the domain's release, the handler or `vgpu-lease
- * detach` ends the lease. The domain can be released even during a hotplug.
+ * detach` ends the lease. The domain's release can run even during a hotplug.
  *
  * A suspend records the vGPUs in the running domain's metadata (domxml.h) before it detaches them, and libvirt saves
  * the metadata. So a resume can undo an interrupted suspend, and can be repeated.
@@ -31,7 +31,7 @@ struct hotplug {
 	struct virt *virt;
 	struct virt_domain domain; /* as hotplug_open() found it */
 	struct work_locks work;    /* of the leased vGPUs, until they are attached or released */
-	int64_t found_ms; /* time before hotplug_open() looked up the domain; a lease written later is another call's */
+	int64_t found_ms; /* read before hotplug_open() looks up the domain; a lease written later is another call's */
 };
 
 /* Connects, and finds the domain by name or UUID. Call hotplug_close() even after a failure. */
@@ -60,8 +60,8 @@ int hotplug_attach(struct hotplug *hp, const char *type, bool persistent, struct
 int hotplug_detach(struct hotplug *hp, const char *id, bool persistent, struct err *err);
 
 /*
- * Detaches all *n vGPUs of the running domain, saves it, and releases them. If the save fails, attaches them again. An
- * error can also mean that a vGPU of the saved domain is not released yet.
+ * Detaches all vGPUs of the running domain, saves it, and releases them; *n is their number. If a detach or the save
+ * fails, attaches them again. An error can also mean that a vGPU of the saved domain is not released yet.
  */
 int hotplug_suspend(struct hotplug *hp, size_t *n, struct err *err);
 

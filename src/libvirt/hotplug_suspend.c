@@ -92,7 +92,7 @@ static int undo_suspend(struct hotplug *hp, struct err *err)
 	size_t n;
 	int r = 0;
 
-	/* A restarted libvirtd has dropped the save, and the guest continues. */
+	/* If libvirtd was restarted, it has dropped the save, and the guest continues. */
 	if (err->code == ENOTCONN) {
 		virt_close(hp->virt);
 		r = virt_open(&hp->virt, hp->uri, &why);
@@ -157,7 +157,7 @@ int hotplug_suspend(struct hotplug *hp, size_t *n, struct err *err)
 	asked_ms = sys_now_ms(); /* leases of a later resume are younger */
 	if (virt_managed_save(hp->virt, hp->domain.uuid, err) < 0)
 		return undo_suspend(hp, err);
-	/* The hook has released most of them at the end of the save. */
+	/* The hook has released most of the vGPUs at the end of the save. */
 	for (size_t i = 0; i < *n; i++)
 		if (hotplug_unlease(hp, &hp->config->policy, vgpus[i].id, asked_ms, err) < 0)
 			return err_in(err, "domain %s: saved, but vGPU %s is not released yet; run 'vgpu-lease gc'",
@@ -165,7 +165,7 @@ int hotplug_suspend(struct hotplug *hp, size_t *n, struct err *err)
 	return 0;
 }
 
-/* Leases before the start: without capacity, the domain stays saved. */
+/* Leases the vGPUs before the start, so that without capacity the domain stays saved. */
 static int restore_domain(struct hotplug *hp, const struct domxml *record, struct err *err)
 {
 	struct err ignored = { 0 };
@@ -177,7 +177,7 @@ static int restore_domain(struct hotplug *hp, const struct domxml *record, struc
 		return r;
 	asked_ms = sys_now_ms();
 	r = virt_start(hp->virt, hp->domain.uuid, err);
-	/* Another resume has started the domain, and attaches the leased vGPUs. */
+	/* Another process has started the domain. Keep the leases, because a resume attaches the vGPUs. */
 	if (r < 0 && is_running(hp, &ignored) == 1)
 		return err_set(
 			err, EPERM,

@@ -47,7 +47,7 @@ struct hotplug_choice {
 	char id[ID_SIZE], xml[512];
 };
 
-/* Leases and creates one more vGPU of a type (NULL: the only one): a free VF if the type has only VFs, or an mdev. */
+/* Leases and creates one more vGPU of a type (NULL: the only): a free VF if only VFs provide it, else a new mdev. */
 int hotplug_choose(struct hotplug *hp, const struct request *domain, const char *type, struct hotplug_choice *choice,
 		   struct err *err);
 

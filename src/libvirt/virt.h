@@ -10,8 +10,8 @@
  *   ELIBACC: libvirt cannot be loaded
  *   EIO: any other error
  *
- * The hook never uses this module, because libvirt waits for the hook. Not thread-safe. Only calls answer keepalives,
- * and libvirtd closes a connection that answers none for 30 seconds, so do not leave one idle for longer.
+ * The hook never uses this module, because libvirt waits for the hook. Not thread-safe. Keepalives are answered only
+ * during a call, and libvirtd closes a connection that answers none for 30 seconds, so do not leave one idle longer.
  */
 #pragma once
 
