@@ -55,8 +55,8 @@ static int64_t time_us(struct timespec t)
 }
 
 /*
- * True if `path` is our hook: an ELF file that contains our name, as `make install` tests too. *came becomes the time
- * when the first executable hook was installed; 0: none.
+ * True if `path` is our hook: an ELF file that contains our name, as `make install` tests too. Updates *came, the time
+ * when the oldest executable hook was installed; 0: none.
  */
 static bool look_at_hook(struct check *check, const char *path, int64_t *came)
 {
@@ -270,7 +270,7 @@ static void report_remarks(struct check *check, const char *name, struct remarks
 	remarks_free(remarks);
 }
 
-/* Does this host provide the type of the refused vGPU, but not enable it, or not configure it for the VF? */
+/* Is the refused vGPU's type known on this host, but not enabled, or not configured for its VF? */
 static bool has_other_type(const struct check *check)
 {
 	const struct resolved_request *resolved = &check->world->resolved_requests[check->plan.refused_vgpu];
@@ -316,7 +316,7 @@ static void report_refused(struct check *check, const struct domxml *doc, const 
 		     "a start of domain %s would be refused: %s", request->name, err.text);
 }
 
-/* Reports a vGPU that an earlier definition also has. report_refused() has reported a leased vGPU. */
+/* Reports a vGPU that an earlier definition also has. Skips leased vGPUs, which report_refused() has reported. */
 static void look_at_shared(struct check *check, const struct request *request, const struct libvirt_file *file)
 {
 	struct libvirt_files earlier = *check->disk;

@@ -69,7 +69,7 @@ static bool is_second(struct check *check, const struct defined *d)
 	return true;
 }
 
-/* Reports a definition that Nova counts although its device is missing. An instance with this vGPU cannot start. */
+/* Reports a definition that Nova counts although its device is missing. */
 static bool is_miscounted(struct check *check, const struct nova_inventory *nova, const struct defined *d)
 {
 	const char *uuid = d->definition->uuid;

@@ -37,7 +37,7 @@ static void start_begin(struct start *s, struct check *check)
 	uuid_random(s->request.uuid);
 }
 
-/* MIG-backed and other vGPUs share no capacity. */
+/* MIG-backed vGPUs and other vGPUs do not share capacity. */
 static bool share_capacity(const struct inventory *inv, const struct inv_pgpu *card, const char *type,
 			   const char *other)
 {

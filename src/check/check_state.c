@@ -17,7 +17,7 @@ enum {
 	SPACE_NEEDED = 16 << 10, /* four records of one page each */
 	SPACE_ENOUGH = 1 << 20,
 	FILES_NEEDED = 8,
-	LOCK_LONG_MS = 1000, /* a lock that is held for a shorter time is not reported */
+	LOCK_LONG_MS = 1000, /* watch a lock without a limit for this time; report it if it stays held */
 	LOCK_MOST_MS = 60000,
 	LOCK_STEP_MS = 50,
 	LOCK_TEXT_SIZE = 96,
@@ -241,7 +241,7 @@ static bool look_at_lost(struct check *check, const struct gc *pass, const struc
 	return true;
 }
 
-/* Reports when each orphan is removed, and how many unused vGPUs are kept. */
+/* Reports when each orphan will be removed, and how many unused vGPUs are kept. */
 static void report_foreign(struct check *check, const struct gc *pass)
 {
 	size_t kept = 0;

@@ -33,7 +33,7 @@ int check_plan(struct check *check, const struct config *config, const struct re
 /* Reports a read error: as a warning if err_denied(err->code), else as a failure. */
 void check_unreadable(struct check *check, const char *fix, const struct err *err);
 
-/* check_cards(), check_starts() and check_definitions() need check->inv, check_domains() needs check->disk. */
+/* check_cards(), check_starts() and check_definitions() need check->inv; check_domains() needs check->disk. */
 void check_cards(struct check *check);
 void check_starts(struct check *check);
 void check_definitions(struct check *check);

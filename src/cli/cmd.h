@@ -77,7 +77,7 @@ struct command {
 	const char *name;
 	const char *operands[2]; /* names; main() validates ID, PGPU and TYPE; "[NAME]" is optional */
 	unsigned int options, needs;
-	const char *summary;                                  /* at most 52 columns */
+	const char *summary;                                  /* at most 57 columns */
 	const char *help;                                     /* the details in --help; ends with a newline */
 	const struct table_layout *table;                     /* set if `options` has CMD_TABLE */
 	int (*check)(struct cmd_call *call, struct err *err); /* validates and stores the options; or NULL */

@@ -155,7 +155,7 @@ static int find_lease(struct cmd *cmd, const char *id, struct lease *lease, stru
 	return err_set(err, ENOENT, "%s: no such lease; 'vgpu-lease list' shows all leases", id);
 }
 
-/* Refuses a vGPU that is open, being created, or kept for an arrival. Only warns if the domain seems to run. */
+/* Refuses a vGPU that is or may be open, is being created, or is kept for an arrival. Only warns if the domain runs. */
 static int check_unused(const struct cmd *cmd, const struct lease *lease, struct err *err)
 {
 	struct libvirt_files *disk = NULL;

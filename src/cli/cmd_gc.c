@@ -92,7 +92,7 @@ static int judge(struct cmd *cmd, struct gc *pass, bool unused,
 	return 0;
 }
 
-/* Does the item match the filters? --type does not apply to leased items. */
+/* Does the item match the filters? --type does not apply to leases. */
 static bool is_asked_for(const struct cmd *cmd, const struct gc_item *item)
 {
 	struct cmd_call call = *cmd->call;

@@ -21,7 +21,7 @@
 
 enum { GUEST_MIB = 2048, CONFIG_MAX = 1024 * 1024 };
 
-/* Available types first, then NVIDIA's Q types, which work with every guest, then the smallest from GUEST_MIB on. */
+/* Available types first, then NVIDIA's Q types (for any guest), then the smallest from GUEST_MIB on or the largest. */
 static int64_t rank(const struct inv_offer *offer)
 {
 	const char *name = offer->type->name;
@@ -115,7 +115,7 @@ static int make_pool(FILE *to, const struct host *host, struct err *err)
 	struct inventory inv = { 0 };
 	size_t n, gpus = 0, chosen = 0;
 
-	/* If a definition is not read, its card could get another type than the one that guests have. */
+	/* Fail if a definition cannot be read, because its card could get a type that its guests do not have. */
 	if (mdevctl_definitions(&definitions, &n, host, err) < 0 || inventory_read(&inv, host, &query, err) < 0)
 		return -err->code;
 	for (size_t g = 0; g < inv.npgpus; g++) {
@@ -219,7 +219,7 @@ static int write_file(const struct cmd *cmd, const char *path, const char *text,
 
 	if (dir < 0)
 		return err_sys(err, errno, "%s", path);
-	/* A file without settings and sections of types is replaced, such as the packaged one. */
+	/* A file with neither settings nor type sections, such as the packaged one, is replaced. */
 	r = has_line(dir, basename(path), O_NOFOLLOW, "^[ \t]*([^[#; \t]|\\[(mdev|vgpu|vf)_)");
 	if (cmd->config.nsections)
 		path = cmd->config.sections[0].at.file;

@@ -97,7 +97,7 @@ static void json_verdicts(struct json_out *json, const struct planning *p)
 	json_out_close(json);
 }
 
-/* `refusal`: why the operation would be refused; NULL: possible. */
+/* `refusal`: why the operation would be refused; NULL: it is possible. */
 static void print_json(const struct planning *p, const char *refusal)
 {
 	const struct plan *plan = &p->preview.plan;
@@ -207,7 +207,7 @@ static int run(struct cmd *cmd, struct err *err)
 	p.who = who ? who : p.file;
 	find_remarks(&p);
 	unknown = err_denied(-r);
-	/* With --json, an unknown result is only an error. */
+	/* With --json, print nothing but the error if the result is unknown. */
 	if (!unknown || !cmd->call->json)
 		print(&p, r < 0 ? err->text : NULL);
 	if (r < 0)

@@ -126,7 +126,7 @@ static int find_views(struct show *show, struct err *err)
 							: "see 'vgpu-lease gc --dry-run'";
 		if (show->cmd->hp.virt)
 			compare_views(view);
-		/* If the kernel does not report type and parent, show those of the lease. */
+		/* If the kernel does not report the type or parent, show that of the lease. */
 		if (view->lease && !*view->type)
 			view->type = view->lease->vgpu.type;
 		if (view->lease && !*view->parent)

@@ -112,7 +112,7 @@ static int check_now(struct cmd *cmd, struct err *err)
 	if (r < 0)
 		return r;
 	libvirt_daemon_follow(&cmd->host);
-	/* check_run() can wait long for a held lock. Ignore an error here, because check_run() reports it. */
+	/* check_run() can wait a long time for a held lock. Ignore an error here, because check_run() reports it. */
 	if (store_open(&cmd->store, &cmd->host, false, err) == 0 && store_locked(&cmd->store, STORE_LOCK))
 		held = "; /run/vgpu-lease/lock is held";
 	out_progress(false, "checking this host%s", held);

@@ -326,7 +326,7 @@ static int undefine(struct hotplug *hp, const char *id, struct err *err)
 	return 1;
 }
 
-/* The vGPU is not attached. Returns 1 if an earlier call left its lease; -ENOENT: no lease; -EBUSY: being attached. */
+/* For a vGPU that is not attached. 1: the domain still has its lease; -ENOENT: it has none; -EBUSY: being attached. */
 static int not_plugged(struct hotplug *hp, const char *id, struct err *err)
 {
 	struct lease lease;

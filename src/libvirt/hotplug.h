@@ -52,7 +52,7 @@ int hotplug_attach(struct hotplug *hp, const char *type, bool persistent, struct
  * Detaches a vGPU from the running domain and releases it; with `persistent`, also from its definition. Returns:
  *   0: released
  *   -EPERM: the domain is not running
- *   -ENOENT: the vGPU is neither attached nor leased to the domain; -EBUSY: another process is attaching it
+ *   -ENOENT: the vGPU is neither attached nor leased to the domain; -EBUSY: another process attaches it or has it open
  *   -EAGAIN, -ETIMEDOUT: the guest has not released it, so nothing has changed; or, as the text says, it is detached,
  *   but its release is not finished
  *   other: libvirt's error, or that of the release
@@ -86,7 +86,7 @@ struct compare {
 	int open;                  /* 1: open; 0: not open; negative: unknown */
 	pid_t by;                  /* the process that has it open */
 	pid_t qemu;                /* the domain's process; 0: unknown */
-	const char *gc;            /* a clause of a message: how or when the lease is released, or why it stays */
+	const char *gc;            /* a clause of a message: how or when the lease will be released, or why it stays */
 	bool exiting;              /* `qemu` is exiting, and the kernel still closes its files */
 	/* The result: sentences, each with the likely cause or the fix. */
 	char differences[COMPARE_MAX][REASON_SIZE];

@@ -27,7 +27,7 @@ static int set_record(struct hotplug *hp, const char *record, struct err *err)
 
 /*
  * Attaches the record's vGPUs, except those that the running domain has (`live`; NULL: none). All must be leased. If
- * one fails, still attaches the others.
+ * one fails, still attaches the others, and keeps the record.
  */
 static int plug_all(struct hotplug *hp, const struct domxml *record, const struct request *live, struct err *err)
 {
@@ -85,7 +85,7 @@ static int is_running(struct hotplug *hp, struct err *err)
 	return r < 0 ? r : runs;
 }
 
-/* Undoes a failed suspend. Keeps the text of its error, and adds what could not be undone. */
+/* Undoes a failed suspend. Keeps the text of the suspend's error, and adds what could not be undone. */
 static int undo_suspend(struct hotplug *hp, struct err *err)
 {
 	struct err why = { 0 };
@@ -157,7 +157,7 @@ int hotplug_suspend(struct hotplug *hp, size_t *n, struct err *err)
 	asked_ms = sys_now_ms(); /* leases of a later resume are younger */
 	if (virt_managed_save(hp->virt, hp->domain.uuid, err) < 0)
 		return undo_suspend(hp, err);
-	/* The hook has released most of the vGPUs at the end of the save. */
+	/* The hook has usually released the vGPUs at the end of the save. */
 	for (size_t i = 0; i < *n; i++)
 		if (hotplug_unlease(hp, &hp->config->policy, vgpus[i].id, asked_ms, err) < 0)
 			return err_in(err, "domain %s: saved, but vGPU %s is not released yet; run 'vgpu-lease gc'",

@@ -63,7 +63,7 @@ static int code_of(const virError *error)
 	for (size_t i = 0; i < ARRAY_SIZE(codes); i++)
 		if (error->code == codes[i].error)
 			return codes[i].code;
-	/* The socket broke, or the server closed it. */
+	/* Errors of the RPC mean that the socket broke, or that the server closed it. */
 	return error->domain == VIR_FROM_RPC || (any && error->domain == VIR_FROM_REMOTE) ? ENOTCONN : EIO;
 }
 
