@@ -173,7 +173,7 @@ static int judge_attached(struct gc *c, const struct running_domain *domain, con
 	fate = fate_of_attached(&facts, why);
 	if (fate == ATTACHED_LEASE)
 		r = adopt(c, domain->request, &device, lease, err);
-	/* A lease that cannot be written affects one vGPU. A lock that stays held (-ETIMEDOUT) ends the pass. */
+	/* Continue if one lease cannot be written. A lock that stays held (-ETIMEDOUT) ends the pass. */
 	if (r < 0 && r != -ETIMEDOUT) {
 		snprintf(why, sizeof(why), "%.250s", err->text);
 		r = 0;

@@ -113,7 +113,7 @@ void apply_end(struct apply *apply)
 	apply->done = NULL;
 }
 
-/* Takes the work locks of all steps, except those that an earlier round has finished. */
+/* Takes the work locks of all steps that no earlier round has finished. */
 static int begin_work(struct apply *apply, const struct step *steps, size_t n, struct err *err)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -153,7 +153,7 @@ static int lease_step(struct apply *apply, const struct step *step, struct appli
 	if (r == 1 && there.state != LEASE_RESERVED && done->kept) {
 		done->now.origin = there.origin;
 		done->released = there.state == LEASE_RELEASING;
-		/* An earlier creation has taken too long, so the device may be incomplete. */
+		/* An earlier creation did not finish, so the device may be incomplete. */
 		if (there.state == LEASE_CREATING)
 			done->now.state = LEASE_CREATING;
 	}
@@ -169,7 +169,7 @@ int apply_lease(struct apply *apply, const struct step *steps, size_t n, struct 
 	return r;
 }
 
-/* Delays the release of the domain's own device. 1: the device is gone, so its lease can be replaced; 0: it stays. */
+/* Delays the release of the domain's own device. 1: the device is gone: replace its lease; 0: its lease stays. */
 static int hold_back(const struct apply *apply, const struct step *step, struct lease *lease, struct err *err)
 {
 	bool gone = step->kind == STEP_CREATE && step->vgpu.framework != FW_VF;
@@ -223,7 +223,7 @@ static int wait_turn(struct apply *apply, const struct step *step, struct err *e
 		int64_t by_ms = sooner(sys_now_ms() + TURN_MS, apply->wait_by_ms);
 
 		apply->lock = store_lock_pgpu(apply->store, pgpu, sys_left_ms(by_ms), err);
-		/* Ask after the wait, because a process records the time only after it has taken the lock. */
+		/* Check this after the wait, because a holder records the time only after it has taken the lock. */
 		hung = apply->lock == -ETIMEDOUT &&
 		       store_lock_hung(apply->store, pgpu, policy_create_ms(apply->policy));
 	} while (apply->lock == -ETIMEDOUT && !hung && apply->patient && apply_has_time(apply));
@@ -241,7 +241,7 @@ static int still_ours(const struct apply *apply, const struct applied *done, str
 	return r < 0 ? r : r == 1 && lease_same(lease, &done->now);
 }
 
-/* Was the device made for a guest? A device with an mdevctl definition, on any parent, is of another manager's pool. */
+/* Was the device made for a guest? A device that mdevctl defines on any parent belongs to another manager. */
 static bool is_for_guest(const struct apply *apply, const struct vgpu_ref *vgpu, bool made)
 {
 	int64_t window_ms = (int64_t)apply->policy->start_grace_s * 1000;
@@ -269,7 +269,7 @@ static int settle(struct apply *apply, const struct step *step, struct applied *
 			lease.origin = owner_origin(step->owner);
 		r = lease_put(apply->store, &lease, err);
 	}
-	/* Write the history under the lock, because a later release must be able to reset the history. */
+	/* Write the history under the lock, or this write could follow a release that has reset the history. */
 	if (r == 0) {
 		if (lease.vgpu.framework != FW_MDEV)
 			card_record_now(card, apply->store->host, lease.vgpu.pgpu);
@@ -285,7 +285,7 @@ static int settle(struct apply *apply, const struct step *step, struct applied *
 	return 0;
 }
 
-/* Leaves the work lock to the child that still writes. After its end, a pass or a start releases the lease. */
+/* Leaves the work lock to the child that still writes. Once the child ends, a pass or a start releases the lease. */
 static void leave_hanging(struct applied *done)
 {
 	if (done->work >= 0)
@@ -293,7 +293,7 @@ static void leave_hanging(struct applied *done)
 	forget_done(done);
 }
 
-/* 1: marked `releasing`, so the device may exist; 0: dropped, because this run holds the work lock, or not ours. */
+/* 1: the lease is marked `releasing`, because the device may exist; 0: the lease is dropped, or not ours. */
 static int undo_lease(const struct apply *apply, const struct applied *done, bool drops, struct err *err)
 {
 	const char *id = done->now.vgpu.id;
@@ -349,7 +349,7 @@ static int undo_step(struct apply *apply, struct applied *done, struct err *why)
 	return err_recode(why, ETIMEDOUT);
 }
 
-/* Keeps devices of an earlier round, so that apply_undo() finds them. */
+/* Drops the leases of step `i` and all later steps. Leaves devices of an earlier round to apply_undo(). */
 static void drop_rest(struct apply *apply, const struct step *steps, size_t n, size_t i)
 {
 	for (; i < n; i++) {

@@ -43,10 +43,10 @@ struct apply {
 	int64_t wait_by_ms; /* when all waits for locks and open devices end; a creation may still begin then */
 };
 
-/* Begins a run, whose waits may last lock_timeout. Call apply_end() after every run. */
+/* Begins a run, which may wait while apply_has_time(). Call apply_end() after every run. */
 void apply_start(struct apply *apply, struct store *store, const struct policy *policy, const struct request *request,
 		 const char *op);
-/* Replaces the work locks in apply->work, which end, with those of this run. */
+/* Releases the work locks in apply->work, and moves those of this run there. Without apply->work, releases all. */
 void apply_end(struct apply *apply);
 
 /*
@@ -55,7 +55,7 @@ void apply_end(struct apply *apply);
  */
 bool apply_has_time(struct apply *apply);
 
-/* Takes the store's lock while apply_has_time(). -ETIMEDOUT: still held; the error names the holder. */
+/* Takes the store's lock, for which it waits while apply_has_time(). -ETIMEDOUT: the error names its holder. */
 int apply_lock(struct apply *apply, struct err *err);
 
 /*
@@ -68,8 +68,8 @@ int apply_lock(struct apply *apply, struct err *err);
 int apply_lease(struct apply *apply, const struct step *steps, size_t n, struct err *err);
 
 /*
- * Reserves the vGPUs of an arriving domain for `reserve_ttl`, and delays the release of those that it has here as long.
- * Needs the store's lock. Some may be reserved after an error. -EAGAIN: another process works on one of them.
+ * Reserves the vGPUs of an arriving domain for `reserve_ttl`. If the domain already has a vGPU here, delays its release
+ * by that time. Needs the store's lock. -EAGAIN: another process works on a vGPU. An error can leave reservations.
  */
 int apply_reserve(struct apply *apply, const struct step *steps, size_t n, struct err *err);
 

@@ -78,7 +78,7 @@ static int write_create(struct creation *creation, struct err *err)
 	int r = run_child(creation, create_device, BOUNDED_ANSWER_MS, err), exists;
 
 	if (r == -EHOSTDOWN) {
-		/* The child hangs in a read, and ends without a write. The work lock ends with the lease. */
+		/* The child hangs in a read, and will not write. The work lock ends when the lease is dropped. */
 		store_unlock_pgpu(creation->apply->lock);
 		return no_answer(err);
 	}
@@ -87,7 +87,7 @@ static int write_create(struct creation *creation, struct err *err)
 			err, ETIMEDOUT,
 			"%s: creating %s hangs in the kernel for over %d s (create_timeout); see dmesg; once the write has returned, vgpu-leased, a start or gc removes the vGPU (troubleshooting: creating-hangs-in-the-kernel)",
 			creation->vgpu->parent, creation->vgpu->type, creation->apply->policy->create_timeout_s);
-	/* The child was killed. Without an answer, the device may still appear. */
+	/* The child was killed. If the driver does not answer, the device may still appear. */
 	if (r == -EINTR) {
 		exists = kernel_exists(creation->host, creation->vgpu);
 		r = exists < 0 ? err_recode(err, ETIMEDOUT) : exists ? 0 : r;
@@ -118,7 +118,7 @@ static int write_params(struct creation *creation, struct err *err)
 		       : r;
 }
 
-/* An adopted vGPU gets only the parameters. Their failure is logged, and only a hang is an error. */
+/* An adopted vGPU gets parameters, but no attributes. If they cannot be set, only a hang is an error. */
 static int complete(struct creation *creation, struct err *err)
 {
 	const struct apply *apply = creation->apply;
@@ -154,7 +154,7 @@ static int create(struct creation *creation, struct applied *done, struct err *e
 	return complete(creation, err) < 0 ? err_recode(err, EIO) : 0;
 }
 
-/* Waits until the domain's previous QEMU has closed the device. After a release, the driver may still remove it. */
+/* Waits until the domain's previous QEMU has closed the device. If `released`, the driver may still remove it. */
 static int wait_closed(const struct apply *apply, const struct step *step, bool released, struct err *err)
 {
 	int64_t began_ms = sys_now_ms(), by_ms = began_ms + (int64_t)apply->policy->release_timeout_s * 1000;
@@ -209,7 +209,7 @@ int apply_present(struct apply *apply, const struct step *step, struct err *err)
 {
 	struct applied none = { .work = -1 };
 
-	/* Wait for a pending release, which cannot be stopped without a lease, and removes the closed device. */
+	/* Only a lease could stop a pending release, which removes the device once it is closed. So wait for both. */
 	if (step->kind == STEP_KEEP && wait_closed(apply, step, false, err) < 0)
 		return -err->code;
 	while (store_check_vgpu(apply->store, step->vgpu.id, err) < 0) {

@@ -25,7 +25,7 @@ static int is_open(const struct fate_look *look, const char *id, char why[REASON
 	return r;
 }
 
-/* True if unknown. Suspend records spell VF addresses differently, so for a VF any record counts. */
+/* Does a libvirt file name the vGPU? True if unknown. Suspend records spell VFs differently, so any counts. */
 static bool files_have(const struct libvirt_files *disk, const struct lease *lease)
 {
 	const struct vgpu_ref *vgpu = &lease->vgpu;
@@ -114,7 +114,7 @@ const char *fate_named(const struct fate_look *look, const char *id, const char 
 	return domain || unread ? why : NULL;
 }
 
-/* Adds whether mdevctl defines the device (its removal also removes the definition), and `why` mdevctl keeps it. */
+/* Sets facts->defined, and facts->kept if mdevctl keeps the device or if its definition cannot be read. */
 static void add_definition(struct orphan_facts *facts, const struct fate_look *look, const struct vgpu_ref *vgpu,
 			   char why[REASON_SIZE])
 {
@@ -199,7 +199,7 @@ static bool is_stuck(const struct world *w, const char *id)
 	return false;
 }
 
-/* Is an unfinished release in its waiting time? If it `goes`, only the driver is still waited for. */
+/* Does a release still wait, within its time limit? If `goes`, the device is closed, so only the driver is left. */
 static bool is_waiting(const struct world *w, const struct lease *lease, bool goes)
 {
 	const struct policy *policy = &w->config->policy;
@@ -210,7 +210,7 @@ static bool is_waiting(const struct world *w, const struct lease *lease, bool go
 	return !goes || release_is_drivers(w->store, policy, lease);
 }
 
-/* Does the device stay after the lease's release, neither removed with it nor an orphan that may go at once? */
+/* Does the device outlive the lease? False if the release removes it, or if it may then go at once as an orphan. */
 static bool keeps_device(const struct fate_look *look, const struct lease *lease)
 {
 	const struct world *w = look->world;
@@ -221,7 +221,7 @@ static bool keeps_device(const struct fate_look *look, const struct lease *lease
 	if (lease->device == ABSENT || lease->state == LEASE_RESERVED || lease->vgpu.framework == FW_VF ||
 	    release_removes(w->store, lease))
 		return false;
-	/* The end of the lease starts reclaim_grace. */
+	/* The end of the lease starts reclaim_grace, so the device may go at once only if that is 0. */
 	if (device && config_is_valid(w->config) && w->config->policy.reclaim_grace_s == 0)
 		fate_device(&then, &(struct fate_look){ .world = w }, device);
 	return !then.goes;

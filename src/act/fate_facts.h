@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Collects the facts on which the fate (fate.h) of a lease, device or definition depends, and has it decided. */
+/* Collects the facts on which the fate of a lease, device or definition depends, and calls fate.h to decide it. */
 #pragma once
 
 #include "decide/fate.h"
@@ -9,7 +9,7 @@
 #include "look/world.h"
 
 struct fate_look {
-	const struct world *world;     /* with `users` and `disk`; if it is wide, `free` is found out for all */
+	const struct world *world;     /* with `users` and `disk`; if it is wide, fate.free is set for every device */
 	bool note;                     /* record signs of use, and when a device was first seen free */
 	bool unused;                   /* devices that were not made for a guest may also go */
 	const struct running *running; /* the running domains with their devices; NULL: only `disk` is searched */
@@ -22,8 +22,8 @@ void fate_lease(struct fate *fate, const struct fate_look *look, const struct le
 void fate_device(struct fate *fate, const struct fate_look *look, const struct inv_device *device);
 
 /*
- * For a definition of Nova's without a device. Nova counts it as a device, and does not start if the pGPU has no
- * capacity for that. Needs a valid configuration.
+ * For a definition of Nova's without a device. Nova counts it as a device, and nova-compute does not start if the pGPU
+ * has no capacity for this device. Needs a valid configuration.
  */
 void fate_definition(struct fate *fate, const struct fate_look *look, const struct definition *definition);
 

@@ -19,7 +19,7 @@
 
 enum {
 	MEMORY_DAYS = 90,    /* how long an unused UUID keeps its history, because its guest may migrate back */
-	LAST_LOOK_MS = 1000, /* for unfinished releases */
+	LAST_LOOK_MS = 1000, /* the last look at an unfinished release */
 	USERS_MS = 60000,    /* limit of the handler's search of all processes; no operation waits for this search */
 };
 
@@ -122,7 +122,7 @@ static bool name_defined(struct vgpu_ref *vgpu, const struct inventory *inv, con
 	return true;
 }
 
-/* Is this an mdev of a device other than a GPU? False if made for a guest, or if an enabled type has its driver. */
+/* Is this an mdev of a device other than a GPU? False if it was made for a guest, or has the driver of a pool type. */
 static bool is_no_vgpu(const struct gc *c, const struct inv_device *device)
 {
 	const struct inv_pgpu *card = inventory_card_of(device);

@@ -41,8 +41,8 @@ struct gc_note {
 
 struct gc {
 	/*
-	 * The caller sets `store`, writable unless `dry`, and `config`. Creating or active leases that are younger than
-	 * `looked_ms` stay; 0: younger than the pass. The pass reads the rest.
+	 * The caller sets `store` (writable unless `dry`) and `config`. Creating and active leases that were written
+	 * after `looked_ms` stay; 0: after the pass began. The pass reads the rest.
 	 */
 	struct world world;
 	const struct inventory *inv; /* used by a dry pass; NULL: the pass reads the host */

@@ -13,7 +13,8 @@ static inline int64_t sooner(int64_t a_ms, int64_t b_ms)
 
 /*
  * apply_create.c: creates the step's vGPU, and sets done->made once it exists; or waits until an existing one is
- * complete and, if the domain keeps it, closed. Sets its parameters. Returns 0, or an error of apply_step().
+ * complete and, if the domain keeps it, closed. Sets the parameters, except of a finished vGPU that the domain keeps.
+ * Returns 0, or an error of apply_step().
  */
 int create_ensure(const struct apply *apply, const struct step *step, struct applied *done, const char *params,
 		  struct err *err);
@@ -22,8 +23,8 @@ int create_ensure(const struct apply *apply, const struct step *step, struct app
 void release_mark_lease(const struct store *store, struct lease *lease);
 
 /*
- * lifecycle_special.c: 0: all vGPUs of the domain exist, so it may start without leases; -ENOENT: not so, with `why`
- * nothing can be leased, and the kind `about`; other: unknown whether an mdev exists.
+ * lifecycle_special.c: may the domain start without leases? 0: yes, its vGPUs all exist; -ENOENT: one is missing;
+ * other: it is unknown whether one exists. `why` and `about` say why nothing can be leased, for `err`.
  */
 int unleased_pass(const struct lifecycle *lifecycle, const char *why, enum err_about about, struct err *err);
 

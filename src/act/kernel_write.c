@@ -223,10 +223,10 @@ int kernel_remove(const struct host *host, const struct vgpu_ref *vgpu, int wait
 
 	/* Check before the first write, because a VF may have another type by now, and must then stay. */
 	for (there = kernel_exists(host, vgpu); there > 0; sleep_step(&us)) {
-		/* Only the device's absence counts: if two processes write at once, both writes succeed. */
+		/* A successful write does not prove that an mdev is gone: if two processes write, both succeed. */
 		if (r != 0)
 			r = poke(host, vgpu, ops->removal.file, ops->removal.value);
-		/* The driver refuses the second of two writes to a VF, so a type that the VF has now is another's. */
+		/* The driver refuses the second of two writes to a VF, so a type that it has now is a new vGPU's. */
 		if (r == 0 && ops->keeps_id)
 			return 0;
 		there = kernel_exists(host, vgpu);

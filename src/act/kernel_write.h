@@ -15,7 +15,7 @@
 #include "base/err.h"
 #include "look/kernel.h"
 
-/* -EEXIST: the UUID is in use; other: the driver's errno, of a full card EIO, ENOSPC, EUSERS, EPERM or ENOMEM. */
+/* -EEXIST: the UUID is in use; other: the driver's errno; for a full card EIO, ENOSPC, EUSERS, EPERM or ENOMEM. */
 int kernel_create(const struct host *host, const struct vgpu_ref *vgpu, struct err *err);
 
 /*
@@ -28,7 +28,7 @@ int kernel_create(const struct host *host, const struct vgpu_ref *vgpu, struct e
  */
 int kernel_wait_complete(const struct host *host, const struct vgpu_ref *vgpu, int wait_ms, struct err *err);
 
-/* Does the driver remove a closed mdev itself, as NVIDIA's does? A removal by us can then leave a zombie. */
+/* Does the driver remove a closed mdev itself, as NVIDIA's does? If we do so first, it may still occupy the card. */
 bool kernel_driver_removes(const struct host *host, const struct vgpu_ref *vgpu);
 
 /*

@@ -62,7 +62,7 @@ static void rounds_end(struct rounds *r)
 	store_close(&r->store);
 }
 
-/* 0: planned, with the store's lock. A device that appears after the search of all processes causes another search. */
+/* 0: planned, and the store's lock is held. A device that appears after the search for users causes another search. */
 static int plan_round(struct rounds *r, struct err *err)
 {
 	struct world *world = &r->world;
@@ -147,7 +147,7 @@ static int attempt_failed(struct world *world, const struct step *step, int n, s
 	return 0;
 }
 
-/* Records a failed removal as a failed attempt. The next plan skips its pGPU, unless the pGPU has capacity. */
+/* Records a failed removal. Unless it was for the quota, later plans skip the step's pGPU if that has no capacity. */
 static void removal_failed(struct world *world, const struct plan *plan, size_t i, const struct err *err)
 {
 	const struct step *step = &plan->steps[plan->nsteps - 1];
@@ -201,7 +201,7 @@ static void remove_reclaimable(struct rounds *r)
 	}
 }
 
-/* Is a card of the pool silent for less than lock_timeout? Its driver may be working, and answer later. */
+/* Has a card of the pool been silent for less than lock_timeout? Its driver may still answer. */
 static bool may_answer(const struct rounds *r)
 {
 	struct timed_child_silent silent[TIMED_CHILD_SILENT_MAX];
@@ -230,7 +230,7 @@ static bool forget_busy(struct world *world)
 	return true;
 }
 
-/* 0: plan again; negative: refused, only after a wide survey, which has the facts for the text. */
+/* 0: plan again; negative: refused. Refuses only after a wide survey, which has the facts for the text. */
 static int between_rounds(struct rounds *r, struct err *err)
 {
 	bool wide = r->world.wide;
@@ -264,7 +264,7 @@ static const char *params_of(const struct rounds *r, size_t req, const struct st
 	return step->section ? step->section->params : "";
 }
 
-/* Records for later runs that a card failed. Full cards, changes of the host and killed writes are no failures. */
+/* Records for later runs that a card failed. Full cards, changes of the host and killed writes do not count. */
 static void note_failure(struct rounds *r, const struct step *step, const struct err *why)
 {
 	const struct event_about about = { .vgpu = &step->vgpu,

@@ -6,8 +6,8 @@
  * exist starts without leases. A domain that runs here cannot arrive.
  *
  * To suspend an instance, Nova detaches the mdevs and saves the guest. To resume, Nova restores the guest without
- * mdevs, and then attaches the mdevs that exist. libvirt calls no hook for an attach. So the hook creates missing
- * mdevs, from the instance's definition, before the restore.
+ * mdevs, and then attaches the mdevs that exist. libvirt calls no hook for an attach. So before the restore,
+ * the hook creates the missing mdevs of the instance's definition.
  */
 #include <errno.h>
 #include <string.h>
@@ -45,7 +45,7 @@ int unleased_pass(const struct lifecycle *lifecycle, const char *why, enum err_a
 	return 0;
 }
 
-/* A created device needs a lease as its owner; a kept one without an active lease, to stop its release. */
+/* A lease shows who owns a created device, and stops the release of a kept device without an active lease. */
 static bool needs_lease(const struct step *step, const struct leases *leases)
 {
 	const struct lease *lease = lease_find(leases, step->vgpu.id);
@@ -200,12 +200,12 @@ int lifecycle_release(const struct host *host, const struct config *config, cons
 	int r = store_open(&store, host, false, err);
 	bool handled;
 
-	/* Without a store, no vGPU was ever leased. */
+	/* Without a store, no vGPU has been leased since the boot. */
 	if (r < 0 || store.leases < 0)
 		return r;
 	if (strcmp(reason, "failed") == 0)
 		note_failures(&store, sweep.policy, domain, asked_ms);
-	/* Ignore an error here: a later pass or start notices that the domain has ended. */
+	/* Continue after an error: a later pass or start notices that the domain has ended. */
 	r = release_mark(&store, domain, asked_ms, wait_ms, &sweep.leases, err);
 	/* The handler finishes and reports releases. Without a handler, report unfinished releases here. */
 	handled = store_locked(&store, STORE_HANDLER);

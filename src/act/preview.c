@@ -32,7 +32,7 @@ static void exclude_unlockable(struct world *world)
 	}
 }
 
-/* What is not known to be unused is never removed, so capacity and quota depend on what only root may read. */
+/* A vGPU that may be in use is never removed, so capacity and quota depend on what only root may read. */
 static int check_seen(const struct plan *plan, const struct world *world, struct err *err)
 {
 	const char *unread;

@@ -18,7 +18,7 @@ struct preview {
 };
 
 /*
- * Plans the operation. 0 without steps: it needs no plan. Negative: refused before any plan, or the host cannot be
+ * Plans the operation. 0 without steps: no plan is needed. Negative: refused before any plan, or the host cannot be
  * read; err_denied(err->code): only root may read what a refusal depends on. `lifecycle` must outlive the preview.
  */
 int preview_make(struct preview *preview, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err);

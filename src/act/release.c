@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Releases vGPUs: removes devices that we created, keeps those that existed before, and drops the lease last. */
+/* Releases vGPUs: removes the device if the lease's origin is `created`, and drops the lease last. */
 #include "act/release.h"
 
 #include <errno.h>
@@ -99,7 +99,7 @@ int release_mark(struct store *store, const char *domain, int64_t asked_ms, int 
 	return r;
 }
 
-/* 1: read, and the store's lock held; other: without the lock. */
+/* 1: the lease is read, and the store's lock is held; other: the lock is not held. */
 static int lock_lease(struct store *store, const char *id, int wait_ms, struct lease *now, struct err *err)
 {
 	int r = store_lock(store, wait_ms, err);
@@ -139,7 +139,7 @@ static int lock_releasing(struct store *store, const char *id, int wait_ms, stru
 	return r;
 }
 
-/* `removed`: the caller has removed the device. -EAGAIN: it has not, but by now the lease is of a created device. */
+/* `removed`: the caller has removed the device. -EAGAIN: it has not, but the origin is `created` by now. */
 static int drop_if_releasing(struct store *store, const char *id, int wait_ms, bool removed, struct err *err)
 {
 	struct lease now;
@@ -332,7 +332,7 @@ static int remove_orphan(struct removal *removal, enum release_part part, int wa
 			       err_describe(-there));
 	if (there)
 		return err_set(err, EAGAIN, "vGPU %s: its device was created a moment ago", vgpu->id);
-	/* First the definition: Nova counts one without a device, gives it to an instance, and the start fails. */
+	/* The definition goes first: Nova could give a definition without a device to an instance, whose start fails. */
 	r = vgpu->framework == FW_MDEV ? mdevctl_undefine(host, vgpu->id, vgpu->parent, err) : 0;
 	if (r < 0)
 		return r;
@@ -358,7 +358,7 @@ int release_orphan(struct store *store, const struct policy *policy, const struc
 	if (r < 0 || store_lock(store, sys_left_ms(deadline_ms), err) < 0)
 		return -err->code;
 	r = lease_get(store, vgpu->id, &lease, err);
-	/* A reservation of another type is not of this device, which must go first. */
+	/* A reservation of another type needs this device removed first. */
 	if (r == 1 && (lease.state != LEASE_RESERVED || strcmp(lease.vgpu.type, vgpu->type) == 0))
 		r = err_set(err, EBUSY, "vGPU %s: domain %s leased it a moment ago", vgpu->id, lease.name);
 	if (r >= 0)
@@ -413,7 +413,7 @@ static int take_turn(const struct sweep *sweep, size_t i, int64_t deadline_ms, i
 	return r;
 }
 
-/* Tries each waiting release once. Returns the number of releases that still wait; 0 also at the deadline. */
+/* Tries each waiting release once. Returns the number of releases that still wait; 0 also after the deadline. */
 static size_t take_turns(const struct sweep *sweep, int *results, int64_t deadline_ms)
 {
 	size_t n = sweep->leases.n, waiting = 0;

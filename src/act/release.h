@@ -4,7 +4,7 @@
  *   1. mark the lease `releasing`
  *   2. wait until no process has the device open, and give NVIDIA's driver time to remove the device
  *   3. under the vGPU's work lock, check again that the lease is `releasing` and the device closed
- *   4. remove the device if we created it
+ *   4. remove the device if the lease's origin is `created`
  *   5. drop the lease
  * After a crash, any process can continue from the lease. A domain that starts again can take over its lease.
  */
@@ -16,12 +16,12 @@
 #include "look/kernel.h"
 #include "state/store.h"
 
-/* Does the release of this lease remove the device? False if it is older than the lease, or mdevctl's or Nova's. */
+/* Does the release of this lease remove the device? False if the device is older, or is mdevctl's or Nova's. */
 bool release_removes(const struct store *store, const struct lease *lease);
 
 /*
  * Marks `releasing` all leases that a domain had at `asked_ms` (CLOCK_MONOTONIC), and drops its reservations. Younger
- * leases belong to a later start. *marked: the leases to release, even after an error with another one; to be freed.
+ * leases belong to a later start. *marked gets the leases to release, even after an error; the caller frees it.
  */
 int release_mark(struct store *store, const char *domain, int64_t asked_ms, int wait_ms, struct leases *marked,
 		 struct err *err);
@@ -30,7 +30,7 @@ int release_mark(struct store *store, const char *domain, int64_t asked_ms, int 
  * Finishes the release of a `releasing` lease by `deadline_ms` (CLOCK_MONOTONIC). The search of all processes may last
  * until `look_by_ms`. Returns:
  *   0: released, by this or another process
- *   RELEASE_TAKEN: the lease has changed: its domain has taken it over
+ *   RELEASE_TAKEN: the lease is not `releasing` any more, because its domain has taken it over
  *   -EBUSY: a process has the device open, or the driver keeps the device
  *   -EAGAIN: a lock or the driver took too long, the lease is kept for its arriving domain or has changed, or it is
  *   unknown whether the device is open
@@ -51,14 +51,14 @@ struct sweep {
 
 /*
  * Finishes the releases by `deadline_ms`, in turns, so that a slow one delays no other. Then tries the unfinished ones
- * once more within `last_look_ms`; 0: not.
+ * once more within `last_look_ms`, unless that is 0.
  */
 void release_sweep(const struct sweep *sweep, int64_t deadline_ms, int last_look_ms);
 
 enum release_part {
 	RELEASE_DEVICE,          /* the device, after its mdevctl definition */
 	RELEASE_ITS_DEFINITION,  /* the definition of a device that stays */
-	RELEASE_LONE_DEFINITION, /* the parent's definition without a device; -EAGAIN: the device may exist */
+	RELEASE_LONE_DEFINITION, /* a definition without a device; -EAGAIN: the device may exist */
 };
 
 /*
@@ -78,9 +78,9 @@ int64_t release_by(const struct policy *policy);
 bool release_is_drivers(const struct store *store, const struct policy *policy, const struct lease *lease);
 
 /*
- * Waits until the device is closed and NVIDIA's driver has had driver_cleanup, from the first look that saw it closed,
- * to remove it. Returns 0 also if the driver has removed it, and at once for other drivers; otherwise as
- * release_wait_closed(), and -EAGAIN also at `deadline_ms`.
+ * Waits until the device is closed, and until NVIDIA's driver has removed it or driver_cleanup is over, which begins at
+ * the first look that saw the device closed. Returns 0 at once for other drivers. Errors as release_wait_closed();
+ * -EAGAIN also if the driver still has time at `deadline_ms`.
  */
 int release_let_driver(const struct store *store, const struct policy *policy, const struct vgpu_ref *vgpu,
 		       int64_t deadline_ms, int64_t look_by_ms, struct err *err);
@@ -94,7 +94,7 @@ int release_let_driver(const struct store *store, const struct policy *policy, c
 int release_wait_closed(const struct store *store, const char *id, int64_t deadline_ms, int64_t look_by_ms,
 			struct err *err);
 
-/* Takes this lease from its domain and releases it. As release_finish(); RELEASE_TAKEN also if the lease is gone. */
+/* Takes this lease from its domain and releases it, as release_finish(); RELEASE_TAKEN also if the lease is gone. */
 int release_now(struct store *store, const struct policy *policy, const struct lease *lease, int64_t deadline_ms,
 		struct err *err);
 

@@ -39,7 +39,7 @@ struct rewrite {
 
 /*
  * Without a valid `config` (NULL: none), the definition keeps its VFs and migration facts. If the host cannot be read,
- * it keeps its migration facts, and a VF in the metadata is an error. -ENOSPC: the VFs cannot be planned.
+ * the migration facts stay, and a VF in the metadata is an error. -ENOSPC: the VFs cannot be planned.
  */
 int rewrite_definition(struct rewrite *rewrite, const struct config *config, struct err *err);
 

@@ -93,7 +93,7 @@ struct asked {
 	int available;
 };
 
-/* What one instance uses up: the ratio of the two offers (an mtty-2 has two ports, an mtty-1 one); if unknown, 1. */
+/* How many instances of the requested type one of `type` uses: the ratio of their offers; if unknown, 1. */
 static double cost_of(const struct asked *asked, const char *type)
 {
 	const struct inv_offer *offer = inventory_offer(asked->card, type);
@@ -133,7 +133,7 @@ static void add_size(struct card_load *load, const struct inv_type *type)
 	load->known_mib = type->framebuffer_mib;
 }
 
-/* In mixed-size mode only, a card in use offers another size. */
+/* A card in use offers another size only in mixed-size mode. */
 static bool offers_another_size(const struct inv_pgpu *card, int mib)
 {
 	for (size_t i = 0; mib && i < card->noffers; i++) {
@@ -152,7 +152,7 @@ static struct card_load load_of(const struct asked *asked)
 
 	for (const struct inv_device *d = NULL; (d = inventory_next_on(&world->inv, asked->card, d));) {
 		const struct lease *lease = lease_find(&world->leases, d->vgpu.id);
-		/* A start removes the orphan whose VF is reserved for another type. */
+		/* A reserved VF counts as the reserved type, because a start removes an orphan of another type. */
 		const char *type = lease && lease->state == LEASE_RESERVED ? lease->vgpu.type
 									   : type_of(d, lease, asked->type->id);
 		const struct inv_type *t = inventory_type_on(&world->inv, asked->card, type);

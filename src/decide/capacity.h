@@ -15,7 +15,7 @@
 struct capacity {
 	bool has;
 	int left;
-	int excess;    /* `full`: how many vGPUs must go to make capacity for one */
+	int excess;    /* if `full`: how many vGPUs must go to make capacity for one */
 	int short_mib; /* mixed-size mode: how much framebuffer must be freed for one; 0: one size at a time */
 	const struct inv_parent *parent; /* the parent to use; NULL: none */
 	double share;                    /* the used part of the pGPU, 0 to 1 */
@@ -33,7 +33,7 @@ struct capacity_query {
 	const char *id; /* skip the lease of this ID, except if this plan has promised it; NULL: count all leases */
 };
 
-/* A card or type outside the pool, and a failed candidate, have none. */
+/* A card or type outside the pool, or a failed candidate, has no capacity. */
 void capacity_on(struct capacity *space, const struct capacity_query *query, const struct inv_pgpu *card,
 		 const char *type);
 
@@ -43,7 +43,7 @@ bool capacity_parent_suits(const struct inv_parent *parent, const struct vgpu_re
 /* The failed attempt that excludes the pGPU for the type, preferably a creation; NULL: none. */
 const struct failed_attempt *capacity_failed_attempt(const struct world *world, const char *pgpu, const char *type);
 
-/* On a card of the pool, the parent must also be configured for the type (NULL: any type). */
+/* Is the parent unused? On a card of the pool, it must also be configured for the type (NULL: any type). */
 bool capacity_parent_is_free(const struct capacity_query *query, const struct inv_parent *parent, const char *type);
 
 /* The counts of one type on one pGPU, in the pool or not. */
@@ -59,7 +59,7 @@ struct capacity_count {
 bool capacity_count(struct capacity_count *count, const struct world *world, const struct inv_pgpu *card,
 		    const struct inv_offer *offer);
 
-/* In MiB. `whole` is UNKNOWN in MIG mode, or if the driver lists no type; `used` then, if it would be 0. */
+/* In MiB. `whole` is UNKNOWN in MIG mode, or if the driver lists no type; `used` is then UNKNOWN in place of 0. */
 struct capacity_framebuffer {
 	int whole, used;
 };

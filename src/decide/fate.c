@@ -158,7 +158,7 @@ void fate_of_orphan(struct fate *fate, const struct orphan_facts *f)
 
 static enum attached unfinished(const struct attached_facts *f, char why[REASON_SIZE])
 {
-	/* judge_lease() drops an expired reservation; a later pass then leases the device. */
+	/* A pass drops an expired reservation, and a later pass leases the device. */
 	if (f->lease->state == LEASE_RESERVED || f->lease->state == LEASE_ACTIVE || f->at_work)
 		return ATTACHED_LEAVE;
 	/* A QEMU that exits can have its devices open after the domain's release. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Decides whether a lease, a device without a lease, or an mdevctl definition without a device may go. If a fact is not
- * known, it stays.
+ * Decides whether a lease, a device without a lease, or an mdevctl definition without a device may go. Each stays if a
+ * fact about it is not known.
  *
  * A lease may go if its domain does not have the vGPU, no process has it open, and no process works on the lease.
  *
@@ -26,7 +26,7 @@ struct fate {
 	bool free; /* only in a wide world: the type is known, and no domain, process or mdevctl keeps the device */
 	char why[REASON_SIZE]; /* why it may go, or why it stays */
 	int64_t due_ms;        /* when start_grace or reclaim_grace ends; 0: not set; or FATE_KEPT */
-	int64_t again_ms;      /* when to judge a lease that stays again; 0: after an event */
+	int64_t again_ms;      /* a lease that stays: when to judge it again; 0: only after an event */
 };
 
 /* A value of due_ms: only a pass with `unused` removes the device. */

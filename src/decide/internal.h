@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * What the parts of plan share. If a function with a non-const planner returns false, it has ended the plan with a
- * refusal or with PLAN_WAIT.
+ * refusal or with PLAN_WAIT. The exception is plan_finish_release().
  */
 #pragma once
 
@@ -31,7 +31,7 @@ struct capacity_vfs {
 
 bool capacity_counts(const struct capacity_query *query, const struct lease *lease);
 
-/* Does the lease use capacity of this card without a device? A release does only while a process works on it. */
+/* Does the lease use capacity of this card without a device? If `releasing`, only while at work, or for a plain VF. */
 bool capacity_is_pending(const struct capacity_query *query, const struct inv_pgpu *card, const struct lease *lease);
 
 struct capacity_vfs capacity_vfs(const struct capacity_query *query, const struct inv_pgpu *card, const char *type);
@@ -79,7 +79,7 @@ void plan_quota_removes(struct planner *p);
 bool plan_vf_prepare(struct planner *p);
 void plan_vf_request(const struct planner *p);
 
-/* Can the hostdev use this VF, or does it refuse? */
+/* Can the hostdev use this VF? If not, refuses. */
 bool plan_vf_suits(struct planner *p, const struct inv_parent *vf);
 
 /* Do the parent's kind and driver suit the hostdev? True for NULL, a parent that was not read. */
@@ -91,13 +91,13 @@ bool plan_existing(struct planner *p, const struct inv_device *device, const str
 
 void plan_step(const struct planner *p, enum step_kind kind, const struct vgpu_ref *vgpu, const char *why);
 
-/* Waits until the kernel has created or removed the device, or refuses if its `lease` hangs (NULL: none). */
+/* Plans a wait until the kernel has created or removed the device. Refuses if its `lease` (NULL: none) hangs. */
 bool plan_wait_for_kernel(struct planner *p, const char *parent, const struct lease *lease);
 
-/* Plans the removal of the vGPU, and the expected step. False: the lease's domain needs it, or a removal failed. */
+/* Plans the vGPU's removal and the next step. False: it is needed or does not fit, or a removal failed; plan on. */
 bool plan_finish_release(struct planner *p, const struct lease *lease);
 
-/* Gives a request without type, or with a remembered one, the only type of this VF (NULL: of the pool). */
+/* If the request has no type or a remembered one, gives it the only type of this VF (NULL: of the pool). */
 void plan_only_type(const struct planner *p, const struct inv_parent *vf);
 
 /* Does this ID mean the requested type on this card? An ID can mean another type on another card. */
@@ -112,7 +112,7 @@ const char *plan_change_type(const struct planner *p);
 
 bool plan_refuse(struct planner *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Refuses with `what`, why the configuration is not valid, and the fix. Returns false. */
+/* Refuses. The text is `what`, then why the configuration is not valid, then the fix. Returns false. */
 bool plan_refuse_unconfigured(struct planner *p, const char *what);
 
 /* For a PCI hostdev, also lists the free VFs. */
@@ -132,5 +132,5 @@ void plan_text_instance_fix(const struct inv_pgpu *card, const struct inv_type *
 
 void plan_text_no_capacity(const struct planner *p);
 
-/* Writes "; free: 0000:41:00.5, 0000:41:00.6 and 12 more", or "". False: of the VFs for the request none is free. */
+/* Writes "; free: 0000:41:00.5, 0000:41:00.6 and 12 more", or "". False: VFs serve the request, but none is free. */
 bool plan_text_free_vfs(const struct planner *p, char *buf, size_t size);

@@ -294,7 +294,7 @@ bool plan_finish_release(struct planner *p, const struct lease *lease)
 	return true;
 }
 
-/* Has the hook created this vGPU of the domain's with another type than the domain asks for now? */
+/* Did the hook create this vGPU with another type than the domain now asks for? */
 static bool is_outdated(const struct planner *p, const struct lease *lease, const struct inv_device *device)
 {
 	return device && lease->origin == LEASE_CREATED && p->resolved->source == TYPE_ASKED &&
@@ -313,7 +313,7 @@ static bool prepare_request(struct planner *p)
 
 	if (goes && lease->at_work && lease->state == LEASE_RELEASING)
 		return plan_wait_for_kernel(p, lease->vgpu.parent, lease);
-	/* A device that the release keeps is there as it is now. */
+	/* The release keeps the device as it is, so the device must suit the request. */
 	if (goes && lease->reclaimable && lease->keeps && device && !plan_existing(p, device, NULL))
 		return false;
 	if (goes && plan_finish_release(p, lease))
@@ -342,7 +342,7 @@ static bool plan_request(struct planner *p)
 	return p->world->mode == PLAN_ASSIGN ? plan_assignment(p) : plan_arrival(p);
 }
 
-/* libvirt accepts no other UUID at a start. The steps remain, to show what the domain would get with one of its own. */
+/* libvirt accepts no other UUID at a start. The steps remain, to show what the domain would get with a new UUID. */
 static void refuse_placeholder(struct planner *p)
 {
 	const struct request *request = p->world->request;
@@ -384,7 +384,7 @@ static bool add_step(struct planner *p)
 	plan_vf_request(p);
 	found = plan_request(p);
 	p->step->owner = owner_when_created(p);
-	/* The quota was checked when the vGPU that the domain keeps was created. */
+	/* Skip a vGPU that the domain keeps. It was checked when the domain got it. */
 	if (!found || (p->step->kind != STEP_KEEP && !plan_quota(p, p->step->vgpu.id)))
 		return false;
 	plan_quota_removes(p);

@@ -43,7 +43,7 @@ enum plan_kind {
 	PLAN_REFUSE, /* final only if world.wide is true, because a wide survey may find removals */
 };
 
-/* Why the domain gets no vGPU, beside a request that this host can never serve. */
+/* Why the domain gets no vGPU. REFUSED_FOR_GOOD: this host cannot serve the request as it is. */
 enum refused {
 	REFUSED_FOR_GOOD,
 	REFUSED_CAPACITY, /* may be available later */

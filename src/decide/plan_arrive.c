@@ -111,7 +111,7 @@ static bool adopt_free(const struct planner *p)
 	for (EACH(const struct inv_device *, d, world->inv.devices, world->inv.ndevices))
 		if (d->parent && plan_parent_suits(p, d->parent) && plan_device_fits(p, d) &&
 		    pool_has_parent(d->parent) && d->facts.opened == OPEN_NO && !d->facts.is_named &&
-		    /* Nova also hands out what a deployment has just made for it. */
+		    /* Nova also assigns mdevs that a deployment tool has just created for it. */
 		    (!d->facts.young || world->config->policy.nova) && !lease_find(&world->leases, d->vgpu.id) &&
 		    !request_names(world->request, d->vgpu.id) && !request_excludes(world->request, d->vgpu.id))
 			return adopt(p, d);

@@ -12,9 +12,9 @@ struct candidate {
 	const char *type;
 	bool near;
 	bool failed; /* in the last five minutes */
-	bool last;   /* is the vGPU's previous parent, and has not failed */
+	bool last;   /* its parent is the vGPU's previous one, and it has not failed */
 	struct capacity space;
-	bool finishes; /* what makes capacity on it is unfinished releases alone */
+	bool finishes; /* unfinished releases alone make capacity on it */
 };
 
 static enum placement placement_of(const struct planner *p)
@@ -32,7 +32,7 @@ static bool has_failed(const struct world *world, const struct inv_pgpu *card, c
 	return false;
 }
 
-/* By which a candidate is preferred, the most important first. `pack` takes full and small cards, `spread` others. */
+/* The rules of preference, the most important first. `pack` prefers full and small cards, `spread` the reverse. */
 enum rule { BY_FAILURE, BY_NODE, BY_SHARE, BY_SIZE, BY_ADDRESS, NO_CHOICE };
 
 static bool better(const struct planner *p, const struct candidate *a, const struct candidate *b, enum rule *rule)
@@ -106,7 +106,7 @@ static bool blocks_type(const struct inventory *inv, const struct inv_pgpu *card
 	return a->framebuffer_mib != b->framebuffer_mib;
 }
 
-/* Below a cap, and if either type is MIG-backed, only removing the candidate's own type makes capacity. */
+/* If max_instances is reached, or a type is MIG-backed, only removing the candidate's own type makes capacity. */
 static bool gives_capacity(const struct candidate *c, const struct inventory *inv, const char *type,
 			   const struct inv_parent *parent)
 {
@@ -125,7 +125,7 @@ struct removable {
 		int worth; /* MiB if `in_mib`, else 1 */
 	} others[PLAN_REMOVES_MAX];
 	size_t nothers;
-	bool in_mib; /* framebuffer is needed (mixed-size mode, not below a cap), not a number of vGPUs */
+	bool in_mib; /* `worth` is framebuffer (mixed-size mode, and max_instances is not reached) */
 	bool stays;  /* what blocks the type must stay */
 };
 
@@ -152,7 +152,7 @@ static void add_removable(struct planner *p, struct removable *found, const stru
 		};
 }
 
-/* Takes the smallest that is enough alone, else the largest. */
+/* Takes the smallest vGPU that is enough alone, else the largest. */
 static struct removable_other take_other(struct removable *found, int need)
 {
 	struct removable_other *best = found->others, taken;
@@ -165,7 +165,7 @@ static struct removable_other take_other(struct removable *found, int need)
 	return taken;
 }
 
-/* All that blocks the type, and as much more as makes capacity for one. */
+/* Lists all vGPUs that block the type, and others until there is capacity for one. False: removals cannot help. */
 static bool find_removes(struct planner *p, const struct candidate *c)
 {
 	const struct world *world = p->world;
@@ -222,7 +222,7 @@ struct search {
 	enum rule rule; /* the most important rule by which `best` won over another candidate */
 	bool in_flight; /* whether a creation or release in progress can make capacity */
 	bool later;     /* pGPUs were passed over, because their type is enabled after the chosen type */
-	/* The best card on which removals make capacity, of the first type with any; card NULL: none. */
+	/* The best card on which removals make capacity, for the first type with such a card; card NULL: none. */
 	struct candidate fullest;
 };
 
@@ -402,7 +402,7 @@ enum plan_kind plan_choose(struct planner *p, const char *id)
 {
 	const struct resolved_request *resolved = p->resolved;
 	struct search found = { .id = id, .rule = NO_CHOICE };
-	/* The state that arrives has the reserved type, so no other type is possible. */
+	/* The arriving state has the reserved type, so if that has capacity, do not search for similar types. */
 	bool reserved = resolved->ntypes && strcmp(resolved->types[0], resolved->reserved) == 0;
 
 	for (int t = 0; t < resolved->ntypes && !(reserved && found.best.card); t++)
@@ -415,7 +415,7 @@ enum plan_kind plan_choose(struct planner *p, const char *id)
 		fill_step(p, &found.best, id, why_chosen(p, &found));
 		return PLAN_STEPS;
 	}
-	/* A release in progress costs less than a removal, so wait for it, unless another can be finished now. */
+	/* Waiting for a release costs less than a removal, unless releases that can be finished now make capacity. */
 	if (found.in_flight && !found.fullest.finishes)
 		return PLAN_WAIT;
 	if (!found.fullest.card || !find_removes(p, &found.fullest) || !leave_vf(p, &found.fullest))

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "internal.h"
 
-/* Does this lease count in the quota for vGPU `id`? An arrival replaces its domain's older leases, so these do not. */
+/* Does this lease count in the quota for vGPU `id`? An arrival replaces its domain's older leases, so they do not. */
 static bool counts(const struct planner *p, const struct lease *lease, const char *id)
 {
 	const struct request *request = p->world->request;

@@ -242,7 +242,7 @@ static void text_fix(const struct planner *p, const struct card_cause *list, siz
 	}
 }
 
-/* Without a type, of the card's section. Sets *unsuited if the free VFs do not suit the hostdev. */
+/* If the request has no type, uses that of the card's section. Sets *unsuited if no free VF suits the hostdev. */
 static bool has_capacity(const struct planner *p, const struct capacity_query *query, const struct inv_pgpu *card,
 			 bool *unsuited)
 {
@@ -265,7 +265,7 @@ static bool is_given(const struct planner *p, const struct inv_parent *vf)
 	return p->resolved->ntypes == 0;
 }
 
-/* Has the VF its type already, and nobody else? A start looks only for the users of the devices that it names. */
+/* Does the VF have a fitting type, and no known user? A start searches only the users of the devices it names. */
 static bool is_ready_made(const struct planner *p, const struct inv_parent *vf)
 {
 	const struct inv_device *device = inventory_device(&p->world->inv, vf->name);
@@ -294,7 +294,6 @@ bool plan_text_free_vfs(const struct planner *p, char *buf, size_t size)
 		for (int i = 0; i < card->nparents; i++) {
 			const struct inv_parent *vf = card->parents[i];
 
-			/* Skip the VFs that the domain names. */
 			if (request_names(world->request, vf->name) || !capacity_parent_suits(vf, req) ||
 			    !(is_ready_made(p, vf) ||
 			      (makes && is_given(p, vf) && capacity_parent_is_free(&query, vf, NULL))))

@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "internal.h"
 
-/* Of the query's own ID only a promise counts. A lease whose VF is gone takes nothing from the others. */
+/* A lease of the query's own ID counts only if promised. A lease whose VF is gone uses no capacity. */
 bool capacity_counts(const struct capacity_query *query, const struct lease *lease)
 {
 	if (lease->vgpu.framework != FW_MDEV && !inventory_parent(&query->world->inv, lease->vgpu.parent))
@@ -89,7 +89,7 @@ static bool blocks_group(const struct capacity_query *query, const struct inv_pa
 	return true;
 }
 
-/* QEMU needs the whole group. That of a variant VF counts only if it was read, or if the card's VFs have none. */
+/* QEMU needs the whole group. If the group was not read, as for most VFs with a type, it counts as free. */
 static bool group_is_free(const struct capacity_query *query, const struct inv_parent *p, char why[REASON_SIZE])
 {
 	const struct inventory *inv = &query->world->inv;
