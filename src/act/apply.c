@@ -169,7 +169,7 @@ int apply_lease(struct apply *apply, const struct step *steps, size_t n, struct 
 	return r;
 }
 
-/* Delays the release of the domain's own device. 1: the device is gone: replace its lease; 0: its lease stays. */
+/* Delays the release of the domain's own device. 1: it is gone, so its lease can be replaced; 0: its lease stays. */
 static int hold_back(const struct apply *apply, const struct step *step, struct lease *lease, struct err *err)
 {
 	bool gone = step->kind == STEP_CREATE && step->vgpu.framework != FW_VF;

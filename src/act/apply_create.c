@@ -209,7 +209,7 @@ int apply_present(struct apply *apply, const struct step *step, struct err *err)
 {
 	struct applied none = { .work = -1 };
 
-	/* Only a lease could stop a pending release, which removes the device once it is closed. So wait for both. */
+	/* Only a lease could stop a pending release, which removes the closed device. So wait for its end. */
 	if (step->kind == STEP_KEEP && wait_closed(apply, step, false, err) < 0)
 		return -err->code;
 	while (store_check_vgpu(apply->store, step->vgpu.id, err) < 0) {

@@ -25,7 +25,7 @@ static int is_open(const struct fate_look *look, const char *id, char why[REASON
 	return r;
 }
 
-/* Does a libvirt file name the vGPU? True if unknown. Suspend records spell VFs differently, so any counts. */
+/* Does a libvirt file name the vGPU? True if unknown, or for a VF if there is a suspend record (other spelling). */
 static bool files_have(const struct libvirt_files *disk, const struct lease *lease)
 {
 	const struct vgpu_ref *vgpu = &lease->vgpu;

@@ -24,7 +24,7 @@ void release_mark_lease(const struct store *store, struct lease *lease);
 
 /*
  * lifecycle_special.c: may the domain start without leases? 0: yes, its vGPUs all exist; -ENOENT: one is missing;
- * other: it is unknown whether one exists. `why` and `about` say why nothing can be leased, for `err`.
+ * other: it is unknown whether one exists. `why`: why nothing can be leased, for `err`; `about`: the error's kind.
  */
 int unleased_pass(const struct lifecycle *lifecycle, const char *why, enum err_about about, struct err *err);
 

@@ -28,7 +28,7 @@ int kernel_create(const struct host *host, const struct vgpu_ref *vgpu, struct e
  */
 int kernel_wait_complete(const struct host *host, const struct vgpu_ref *vgpu, int wait_ms, struct err *err);
 
-/* Does the driver remove a closed mdev itself, as NVIDIA's does? If we do so first, it may still occupy the card. */
+/* Does the driver remove a closed mdev itself, as NVIDIA's does? If so, our removal may leave it occupying the card. */
 bool kernel_driver_removes(const struct host *host, const struct vgpu_ref *vgpu);
 
 /*

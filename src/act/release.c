@@ -332,7 +332,7 @@ static int remove_orphan(struct removal *removal, enum release_part part, int wa
 			       err_describe(-there));
 	if (there)
 		return err_set(err, EAGAIN, "vGPU %s: its device was created a moment ago", vgpu->id);
-	/* The definition goes first: Nova could give a definition without a device to an instance, whose start fails. */
+	/* Remove the definition first: Nova could give one without a device to an instance, whose start fails. */
 	r = vgpu->framework == FW_MDEV ? mdevctl_undefine(host, vgpu->id, vgpu->parent, err) : 0;
 	if (r < 0)
 		return r;

@@ -52,7 +52,7 @@ struct card_load {
 	int other_mib;
 	char beside[TYPE_SIZE]; /* another type on the card; "": none */
 	int nbeside;
-	bool leased_beside; /* one of another type is leased, so it cannot be removed */
+	bool leased_beside; /* a vGPU of another type is leased, so it cannot be removed */
 	int known_mib;      /* framebuffer of the last device whose size is known; 0: none */
 	bool kept;          /* one of the devices of another type cannot be removed by retype */
 	bool preset;        /* one of them was not made for a guest, but retype can remove it */

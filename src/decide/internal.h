@@ -94,7 +94,7 @@ void plan_step(const struct planner *p, enum step_kind kind, const struct vgpu_r
 /* Plans a wait until the kernel has created or removed the device. Refuses if its `lease` (NULL: none) hangs. */
 bool plan_wait_for_kernel(struct planner *p, const char *parent, const struct lease *lease);
 
-/* Plans the vGPU's removal and the next step. False: it is needed or does not fit, or a removal failed; plan on. */
+/* Plans the removal of the vGPU, and the expected step. False: it must stay, does not fit, or a removal failed. */
 bool plan_finish_release(struct planner *p, const struct lease *lease);
 
 /* If the request has no type or a remembered one, gives it the only type of this VF (NULL: of the pool). */

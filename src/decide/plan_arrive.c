@@ -111,7 +111,7 @@ static bool adopt_free(const struct planner *p)
 	for (EACH(const struct inv_device *, d, world->inv.devices, world->inv.ndevices))
 		if (d->parent && plan_parent_suits(p, d->parent) && plan_device_fits(p, d) &&
 		    pool_has_parent(d->parent) && d->facts.opened == OPEN_NO && !d->facts.is_named &&
-		    /* Nova also assigns mdevs that a deployment tool has just created for it. */
+		    /* Nova also assigns devices that a deployment has just created for it. */
 		    (!d->facts.young || world->config->policy.nova) && !lease_find(&world->leases, d->vgpu.id) &&
 		    !request_names(world->request, d->vgpu.id) && !request_excludes(world->request, d->vgpu.id))
 			return adopt(p, d);
@@ -172,7 +172,7 @@ bool plan_arrival(struct planner *p)
 	bool keep = world->config->policy.migrate_keep || (vf && pooled && world->request->nova);
 	bool fits = device && !others && device->facts.opened == OPEN_NO && *device->vgpu.type &&
 		    has_right_type(p, device) && plan_parent_suits(p, device->parent);
-	/* Another domain that does not run may name the VF, so that the two could not run together. */
+	/* If another domain that does not run names the VF, the two domains could not run together. */
 	bool leave = vf && !keep && (device ? device->facts.is_named : pooled && parent->facts.is_named);
 
 	if (!source_fits(p))

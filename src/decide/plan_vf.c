@@ -89,7 +89,7 @@ static bool blocks_group(const struct capacity_query *query, const struct inv_pa
 	return true;
 }
 
-/* QEMU needs the whole group. If the group was not read, as for most VFs with a type, it counts as free. */
+/* QEMU needs the whole group. A VF whose group was not read (never a plain VF) counts as free. */
 static bool group_is_free(const struct capacity_query *query, const struct inv_parent *p, char why[REASON_SIZE])
 {
 	const struct inventory *inv = &query->world->inv;
