@@ -16,8 +16,8 @@ struct rewritten {
 };
 
 /*
- * Inserts the IDs of a plan's steps into the XML. A changed ID of an arriving domain also gets the migration facts of
- * this host and, with another framework, another hostdev type.
+ * Inserts the IDs of a plan's steps into the XML. If an ID of an arriving domain changes, all its vGPUs get the
+ * migration facts of this host, and a vGPU of another framework gets another hostdev type.
  */
 int rewrite_plan(struct rewritten *out, const struct domxml *doc, const struct world *world, const struct plan *plan,
 		 struct err *err);
