@@ -320,7 +320,7 @@ static void log_refusal(const struct hook *hook, const struct err *err)
 	event_log(EVENT_REFUSED, &about, "%s: domain %s: %s", hook->op, hook->name, err->text);
 }
 
-/* The prefix of a refusal. Another host may show that of a migration or restore, so it names this host. */
+/* The prefix of a refusal. It names this host if another host may show it: at a migration or restore. */
 static void name_refused(char prefix[PREFIX_SIZE], const struct hook *hook, const struct operation *operation)
 {
 	char own[HOST_NAME_SIZE] = "", host[HOST_NAME_SIZE], shown[SHOWN_NAME - HOST_NAME_SIZE];

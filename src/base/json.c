@@ -13,7 +13,7 @@ struct reader {
 	bool unfit; /* the last string did not fit, or is not ASCII */
 	struct json_field *fields;
 	size_t nfields;
-	const struct json_field *list; /* whose items are read */
+	const struct json_field *list; /* the list whose items are being read */
 };
 
 static bool fail(struct reader *r, const char *wrong)

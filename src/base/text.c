@@ -316,7 +316,7 @@ void text_guess(struct text_guess *guess, const char *candidate)
 	if (len > GUESS_MAX || other > GUESS_MAX || !same_numbers(guess->word, candidate))
 		return;
 	n = distance(guess->word, len, candidate, other);
-	/* Two mistakes make a short word another word. */
+	/* Two mistakes turn a short word into another word. */
 	if (n > smaller(2, (int)(len + 1) / 3) || (guess->best && n >= guess->distance))
 		return;
 	guess->best = candidate;

@@ -175,7 +175,7 @@ void config_nova_apply(struct draft *draft)
 		draft->unsure = true;
 	for (size_t i = 0; !draft->unsure && i < draft->enabled.n; i++)
 		read_section(draft, draft->enabled.types[i].text);
-	/* Nova takes a type that is listed twice, unless it has addresses, which would then be given twice. */
+	/* Nova accepts a type that is listed twice, unless the type has addresses: each would then occur twice. */
 	s = twice->text ? config_draft_find(draft, twice->text) : NULL;
 	if (s && s->naddresses)
 		config_mistake(draft, &twice->at, "%s is listed twice", twice->text);

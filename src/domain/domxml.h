@@ -42,7 +42,7 @@ enum {
 
 /*
  * Parses a document; `flags` combines the flags above. `xml` must outlive the result. A <vgpu:device> without a hostdev
- * is checked only for its ID. For a Nova instance, each is first matched with the hostdevs whose UUID Nova has changed.
+ * is checked only for its ID. In a Nova instance, it is first matched with the hostdevs whose UUID Nova has changed.
  * Returns 0, or:
  *   -E2BIG: larger than DOMXML_MAX; with DOMXML_LARGE, only if its hostdevs are
  *   -EINVAL: malformed XML (with line and cause), a document type, a NUL byte, a root other than <domain>, a missing

@@ -205,7 +205,7 @@ static int follow_hostdevs(struct domxml *doc, struct err *err)
 {
 	struct loose loose = find_loose(doc, true);
 
-	/* Nova keeps the guest address. A device whose address no hostdev has is of a vGPU that has gone. */
+	/* Nova keeps the guest address. If no hostdev has a device's address, the device's vGPU is gone. */
 	for (size_t i = 0; i < loose.nhostdevs; i++) {
 		const char *guest = doc->request.vgpus[loose.hostdevs[i]].guest;
 		struct meta_device *device = device_at(&loose, &doc->request, guest);

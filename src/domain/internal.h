@@ -62,7 +62,7 @@ struct meta_device {
 struct meta {
 	struct meta_device *devices;
 	size_t n;
-	bool suspended; /* vGPUs are removed by a suspend, until a resume */
+	bool suspended; /* a suspend has removed the vGPUs, and no resume has followed */
 };
 
 struct domxml {

@@ -22,7 +22,7 @@
 
 enum { FAULT_SIZE = 256 };
 
-/* Logs a fault when it begins, changes or has ended (`text` ""). `fault`: the text of the last call. */
+/* Logs a fault when it begins, changes or ends (`text` ""). `fault`: the text of the last call. */
 void fault_say(char fault[FAULT_SIZE], const char *what, const char *text);
 
 /*
@@ -155,7 +155,7 @@ struct finisher {
 /* Reads the events. True: one of them is a reason for a pass. */
 bool finisher_events(struct finisher *finisher);
 
-/* Completes what it can. True: a directory without a watch has changed, which is a reason for a pass. */
+/* Completes the releases that are possible now. True: a directory without a watch has changed, so a pass is needed. */
 bool finisher_run(struct finisher *finisher, const struct host *host, const struct policy *policy);
 void finisher_stop(struct finisher *finisher);
 

@@ -22,8 +22,8 @@ bool orphan_is_due(const struct gc_item *item)
 }
 
 /*
- * When the last orphan of a batch is due, i.e. within BATCH_MS of the first; 0: no wait is needed. They go together,
- * because Nova fails if a device disappears while Nova lists the devices.
+ * When the last orphan of a batch is due; 0: no wait is needed. A batch is the orphans that are due within BATCH_MS of
+ * the first. It is removed together, because Nova fails if a device disappears while Nova lists the devices.
  */
 static int64_t waits_for_more(const struct gc *pass)
 {

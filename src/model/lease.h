@@ -43,7 +43,7 @@ struct lease {
 	bool hangs;   /* its driver has not answered for too long: no start waits for it */
 	enum presence device;
 	bool reclaimable; /* can be removed to make capacity: its domain has gone, or only its release is pending */
-	bool keeps;       /* its release makes no capacity, as the device stays; fate_mark() knows which may then go */
+	bool keeps;       /* its release makes no capacity: the device stays, unless fate_mark() finds that it may go */
 	/* Set by plan: an earlier request of the domain gets the vGPU. */
 	bool promised;
 };
@@ -110,7 +110,7 @@ struct owner_facts {
 	enum framework framework;
 	bool created; /* by the hook */
 	bool defined; /* mdevctl has a definition of the UUID on its parent, or may have one */
-	bool nova;    /* whether a Nova instance names it or, if no domain does, Nova counts it */
+	bool nova;    /* a Nova instance names it or, if no domain does, Nova counts it */
 };
 
 enum owner owner_of(const struct owner_facts *facts);

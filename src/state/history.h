@@ -28,7 +28,7 @@ bool affinity_get(const struct store *store, const char *id, struct affinity *ou
 /* Lists each parent that has had a vGPU of the type, and returns their number. The caller frees *out. */
 size_t affinity_parents(const struct host *host, const char *type, char (**out)[PARENT_SIZE]);
 
-/* `card` is that of a VF; "": not known, which keeps the recorded one. */
+/* `card`: the card of a VF; "": not known, and the recorded card stays. */
 void affinity_put(const struct store *store, const struct lease *lease, bool for_guest, const char *card);
 
 /* Records that the device is gone. A new device with its ID then counts as made by another program, for no guest. */

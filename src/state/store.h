@@ -104,14 +104,14 @@ void store_name_holder(const struct store *store, const char *name, char *who, s
  */
 int store_lock_holder(const struct store *store, const char *pgpu, int waited_ms, struct err *err);
 
-/* Has one process held the lock of `pgpu` for more than `longest_ms`, so that its driver hangs? */
+/* Has one process held the lock of `pgpu` for more than `longest_ms`, which means that its driver hangs? */
 bool store_lock_hung(const struct store *store, const char *pgpu, int64_t longest_ms);
 
 /*
  * Takes the work lock of a vGPU and returns its descriptor. A process that creates, takes over or removes the vGPU
- * holds the lock from before the lease shows it until the lease records the outcome; a child that writes to the driver
- * keeps a copy. Needs the store's lock, but no space in /run. -EAGAIN: another process holds the lock. The lock ends as
- * that of a pGPU.
+ * takes the lock before the lease shows this, and holds it until the lease records the outcome. A child that writes to
+ * the driver keeps a copy. Needs the store's lock, but no space in /run. -EAGAIN: another process holds the lock. The
+ * lock ends in the same ways as a pGPU's.
  */
 int store_lock_vgpu(const struct store *store, const char *id, struct err *err);
 void store_unlock_vgpu(const char *id, int lock);

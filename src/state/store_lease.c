@@ -39,7 +39,7 @@ static int read_lease(const struct store *store, const char *name, struct lease 
 	return r == 0 && !is_of_this_boot(lease) ? -ESTALE : r;
 }
 
-/* This is an error, because the device that must not be touched is unknown. */
+/* An unreadable lease is an error, because it is not known which device it protects. */
 static int cannot_read(const char *name, int r, struct err *err)
 {
 	if (r == -EPROTONOSUPPORT)
@@ -73,7 +73,7 @@ static int take_lease(const struct store *store, const char *name, struct lease 
 	if (store->lock >= 0) {
 		autoclose int garbage = sys_own_dir(store->run, "garbage");
 
-		/* Otherwise it stays, and readers skip it. */
+		/* If the file cannot be moved, it stays, and readers skip it. */
 		counts->aside += garbage >= 0 && renameat(store->leases, name, garbage, name) == 0;
 	}
 	return 0;

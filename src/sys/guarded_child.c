@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Goes on in a child whose crash does no harm. */
+/* Runs the rest of the caller in a child, whose crash does no harm. */
 #include "sys/guarded_child.h"
 
 #include <errno.h>

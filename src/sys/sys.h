@@ -21,8 +21,8 @@
 #include "base/ident.h"
 
 /*
- * Every program calls this first. Opens each closed standard descriptor in a way that cannot be used, or exits, so that
- * no other file gets its number. From then on, running out of memory is logged.
+ * Every program calls this first. Opens /dev/null as each closed standard descriptor, so that no other file gets its
+ * number; its use still fails. Exits if this fails. From then on, running out of memory is logged.
  */
 void sys_begin(void);
 
