@@ -35,7 +35,7 @@ int err_sys(struct err *err, int code, const char *fmt, ...) __attribute__((form
 /* The system's description of an errno; "unknown error" for other numbers, which a driver can return. */
 const char *err_describe(int code);
 
-/* EACCES, and the user is not root, who may know more. */
+/* True for EACCES if the user is not root, because root may have access. */
 bool err_denied(int code);
 
 /* If the user is not root, adds "run as root" to a permission error. */

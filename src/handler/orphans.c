@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Removes Nova's orphans. */
+/* Removes Nova's orphans, and mdevctl definitions without a device. */
 #include "handler/handler.h"
 
 #include "base/text.h"

@@ -38,12 +38,12 @@ struct lease {
 	pid_t writer;        /* with writer_start: the process that wrote the lease */
 	uint64_t writer_start;
 	char boot[UUID_SIZE]; /* the boot in which the lease was written; "": an earlier version wrote it */
-	/* Set by survey, not stored in the file: */
-	bool at_work; /* a process works on the lease */
+	/* Not stored in the file; set by survey and by fate_mark(): */
+	bool at_work; /* a process works on the lease, or is expected to finish its release in time */
 	bool hangs;   /* its driver has not answered for too long: no start waits for it */
 	enum presence device;
 	bool reclaimable; /* can be removed to make capacity: its domain has gone, or only its release is pending */
-	bool keeps;       /* its release makes no capacity: the device stays, unless fate_mark() finds that it may go */
+	bool keeps;       /* its release makes no capacity, because the device stays */
 	/* Set by plan: an earlier request of the domain gets the vGPU. */
 	bool promised;
 };
