@@ -135,7 +135,7 @@ static int check_trust(struct draft *draft, const struct stat *st, const struct 
 }
 
 /*
- * Reads a file, following links. Notes a mistake if it is not regular, not trusted or over 1 MiB. Negative errno: other failure.
+ * Reads a file, following links. Notes a mistake if it is not regular, not trusted or over 1 MiB. Negative: an error.
  */
 static int take_file(struct draft *draft, int dir, const struct source *source, struct err *err)
 {

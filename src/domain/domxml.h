@@ -86,7 +86,7 @@ const struct remarks *domxml_remarks(const struct domxml *doc);
 /* `doc` owns the result. */
 const struct request *domxml_request(const struct domxml *doc);
 
-/* Removes the hostdevs whose `keep` is false from the request. The domain's vGPUs may not get the IDs of these hostdevs. */
+/* Removes the hostdevs whose `keep` is false from the request. No vGPU of the domain may get the ID of one of them. */
 void domxml_keep(struct domxml *doc, const bool *keep);
 
 struct domxml_change {

@@ -289,7 +289,7 @@ static int take_lock(const struct store *store, const char *name, int wait_ms, s
 		return take_lock(store, name, wait_ms - (int)(sys_now_ms() - since_ms), err);
 	snprintf(holder, sizeof(holder), "%-10d %-20" PRIu64 " %-20" PRId64 "\n", (int)getpid(),
 		 sys_process_start(getpid()), sys_now_ms());
-	/* Without the record only the time of the lock is unknown, so a full or read-only file system is not an error. */
+	/* Without the record only the lock's age is unknown, so a full or read-only file system is not an error. */
 	if (pwrite(fd, holder, strlen(holder), 0) < 0 && errno != ENOSPC && errno != EDQUOT && errno != EBADF)
 		return lock_error(err, errno, name);
 	return steal_fd(&fd);
