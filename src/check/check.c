@@ -199,7 +199,7 @@ static void give_back(struct world *world, const struct config *config)
 	(void)!survey_see(world, &ignored);
 }
 
-/* Reports each pGPU as not in the pool, for lack of a valid configuration. */
+/* Without a valid configuration, reports each pGPU as not in the pool. */
 static void list_cards(struct check *check)
 {
 	for (size_t g = 0; g < check->ncards; g++) {

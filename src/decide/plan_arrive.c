@@ -172,7 +172,7 @@ bool plan_arrival(struct planner *p)
 	bool keep = world->config->policy.migrate_keep || (vf && pooled && world->request->nova);
 	bool fits = device && !others && device->facts.opened == OPEN_NO && *device->vgpu.type &&
 		    has_right_type(p, device) && plan_parent_suits(p, device->parent);
-	/* Another domain that names the VF could not start. A restore is of a domain of this host, which names it too. */
+	/* Another domain that names the VF could not start. A restored domain is of this host, and names it too. */
 	bool leave = vf && !keep && world->mode == PLAN_MIGRATE &&
 		     (device ? device->facts.is_named : pooled && parent->facts.is_named);
 
