@@ -255,8 +255,8 @@ static void look_at_missing(struct check *check, const struct missing_card *miss
 
 static bool is_missing(const struct world *world, const char *address)
 {
-	for (size_t i = 0; i < world->nmissing_cards; i++)
-		if (strcmp(world->missing_cards[i].card.address, address) == 0)
+	for (EACH(const struct missing_card *, missing, world->missing_cards, world->nmissing_cards))
+		if (strcmp(missing->card.address, address) == 0)
 			return true;
 	return false;
 }

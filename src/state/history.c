@@ -202,7 +202,7 @@ size_t failure_list(const struct store *store, struct failure **out)
 
 	*out = NULL;
 	while ((e = sys_next(dir))) {
-		struct failure failure;
+		struct failure failure = { 0 };
 		struct record record;
 		long since;
 
