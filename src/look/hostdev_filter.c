@@ -14,7 +14,7 @@
 #include "state/history.h"
 #include "state/store.h"
 
-/* Is an NVIDIA type configured, or is that not known? Other types are never on VFs. */
+/* Is an NVIDIA type configured, or is that not known? VFs take no other types. */
 static bool may_enable_types(const struct config *config)
 {
 	if (!config_is_valid(config))

@@ -16,7 +16,7 @@
 #include "domain/domxml.h"
 #include "state/store.h"
 
-/* May the pool (NULL: none) have VFs? */
+/* Can this configuration put VFs in the pool? True if it is not valid; false if it is NULL. */
 bool hostdev_filter_possible(const struct config *config);
 
 /* May a PCI hostdev be ours? At a start, any lease makes it possible, because the configuration can have changed. */
@@ -30,18 +30,17 @@ bool hostdev_is_ours(const struct request *request, const struct vgpu_request *r
 bool hostdev_filter_leased(const struct host *host, const char *domain);
 
 /*
- * Drops the PCI hostdevs that are not ours from the document's request, and decides which UUIDs are placeholders (not
- * if `host` is NULL). A device that `leases` (may be NULL) has for the domain is ours, even if the configuration has
- * changed. Without a valid `config` (NULL: none), a hostdev that the metadata names is ours, except a plain VF. If
- * `config` is not valid, so is every VF that takes a type.
+ * Drops the PCI hostdevs that are not ours from the document's request. Unless `host` is NULL, also decides which UUIDs
+ * are placeholders. A device that `leases` (may be NULL) has for the domain is ours, even if the configuration has
+ * changed. A hostdev that the metadata names is ours, but a plain VF only with a valid `config` (may be NULL). If
+ * `config` is not valid, every VF that takes a type is ours.
  */
 void hostdev_filter_keep(struct domxml *doc, const struct host *host, const struct config *config,
 			 const struct leases *leases);
 
 /*
- * Refuses (-EPERM) a hostdev that is not ours at an address that had a vGPU of ours, if another device has the address
- * now: the bus numbers have shifted, and libvirt would take that device from the host. Call this before
- * hostdev_filter_keep().
+ * Refuses (-EPERM) a hostdev that is not ours if its address had a vGPU of ours, and now belongs to another device. The
+ * bus numbers have shifted, and libvirt would take that device from the host. Call this before hostdev_filter_keep().
  */
 int hostdev_filter_refuse_other(const struct request *request, const struct host *host, const struct config *config,
 				struct err *err);
@@ -51,8 +50,8 @@ int hostdev_filter_refuse_other(const struct request *request, const struct host
  *   1: the domain has vGPUs
  *   0: the domain has no vGPUs
  *   -E2BIG: the document is larger than DOMXML_MAX, and has a vGPU
- *   -EPERM: the domain `starts` with a whole pGPU, or a VF, whose vGPUs running domains use. libvirt would wait for
- *   these domains forever to unbind its driver. Or hostdev_filter_refuse_other() refuses it.
+ *   -EPERM (only if `starts` is true): hostdev_filter_refuse_other() refuses a hostdev, or a running domain uses a vGPU
+ *   of a hostdev (a pGPU, or a VF with an mdev). To unbind its driver, libvirt would wait for that domain forever.
  */
 int hostdev_filter_request(struct domxml *doc, const struct host *host, const struct config *config, bool starts,
 			   struct err *err);

@@ -24,7 +24,7 @@ struct inv_reader {
 	DIR *bus; /* sys/class/mdev_bus; NULL: missing, or mdevs are not read */
 };
 
-/* Appends a pointer to a copy of the item, which never moves. */
+/* Copies the item, and appends a pointer to the copy. The copy never moves. */
 void *inv_add(void *list, size_t *n, const void *item, size_t size);
 
 /* Returns a pGPU with only its address set. inv_add_pgpu() also adds the pGPU to the inventory. */
@@ -36,7 +36,7 @@ void inv_not_ready(struct inv_pgpu *pgpu, const char *fmt, ...) __attribute__((f
 
 void inv_silent(struct inv_pgpu *pgpu);
 
-/* Why a card is in no pool of plain VFs. */
+/* The reason why a card or VF cannot be in a [vf_NAME] section. */
 #define INV_NEEDS_TYPE "its vGPUs need a type; configure this card in [mdev_TYPE]"
 
 /* The text for an errno of reading an attribute; EINVAL: the attribute is not a number. */
@@ -45,7 +45,7 @@ const char *inv_describe(int code);
 /* The list must be sorted by name. NULL: not found. */
 struct inv_parent *inv_find_parent(struct inv_parent *const *parents, size_t n, const char *name);
 
-/* Reads a device's identity and NUMA node. Does nothing if `dir` is negative. */
+/* Reads a PCI device's identity and NUMA node. Does nothing for a virtual parent, or if `dir` is negative. */
 void inv_read_card(struct inv_pgpu *pgpu, int dir);
 
 /* The PCI base class; -1: not known */
@@ -59,8 +59,8 @@ unsigned long inv_routing_id(const char *address);
 bool inv_read_virtfn(char out[PCI_SIZE], int card, size_t n);
 
 /*
- * Reads the VF's IOMMU group, and finds a device in the group whose driver keeps guests out. True: no other device is
- * in the group, or the VF has none. Source: vfio_dev_viable in drivers/vfio/vfio.c (until kernel 5.18).
+ * Reads the VF's IOMMU group, and finds a device in the group whose driver keeps guests out. True: the VF is alone in
+ * its group, or has no group. Source: vfio_dev_viable in drivers/vfio/vfio.c (until kernel 5.18).
  */
 bool inv_read_iommu_group(struct inv_parent *parent, int vf, const char *card);
 
@@ -71,7 +71,7 @@ void inv_ungrouped(struct inv_pgpu *card);
 
 /*
  * Adds the cards with typed or plain VFs, and the VFs. If query.types is NULL, also adds all PCI devices except VFs to
- * inv->pci, and GPUs without vGPUs to inv->pgpus.
+ * inv->pci, and GPUs that are not set up for vGPUs to inv->pgpus.
  */
 int inv_read_pci(struct inv_reader *reader, struct err *err);
 
@@ -79,8 +79,8 @@ int inv_read_pci(struct inv_reader *reader, struct err *err);
 int inv_read_mdevs(struct inv_reader *reader, struct err *err);
 
 /*
- * Are the mdevs of this parent not vGPUs? The device_api of one type decides, because all are of one kind. False for a
- * PCI device, whose mdevs are always vGPUs, and if the driver does not answer.
+ * Are this parent's mdevs something other than vGPUs? The device_api of one type decides, because all are of one kind.
+ * False for a PCI device, whose mdevs are always vGPUs, and if the driver does not answer.
  */
 bool inv_has_other_kind(int bus, const char *parent);
 
@@ -88,7 +88,7 @@ void inv_parse_description(struct inv_type *type, char *text);
 
 /* How many more vGPUs of the type the parent in `dir` can create. -EINVAL: not a number; other: the read's errno. */
 int inv_read_available(const char *card, int dir, const char *type);
-/* The same, but marks the pGPU silent if its driver does not answer. */
+/* Like inv_read_available(), but also marks the pGPU silent if its driver does not answer. */
 int inv_ask_available(struct inv_pgpu *pgpu, int dir, const char *type);
 
 /* Finds or adds the type with this ID for the card's model. A new type has no name yet. */

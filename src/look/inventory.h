@@ -36,7 +36,7 @@ struct inv_type {
 	char vendor[5], device[5];
 	char subsystem[10];
 	char name[TYPE_NAME_SIZE]; /* printable; the ID if the driver gives no name */
-	int framebuffer_mib;       /* UNKNOWN: not stated; also of the next two */
+	int framebuffer_mib;       /* UNKNOWN: not stated; likewise `heads` and `max_instance` */
 	int heads;
 	int max_instance;    /* per pGPU */
 	int slices;          /* GPU slices of a MIG-backed type, from its name; 0: not MIG-backed */
@@ -73,7 +73,7 @@ struct inv_pgpu {
 	bool gpu;                    /* a GPU by its PCI class and ID, or one of the kernel's sample devices */
 	int numa;                    /* NUMA node; UNKNOWN: the kernel says -1 or nothing */
 	bool sriov;                  /* the parents are VFs, or would be if the card were ready */
-	int nvfs;                    /* number of VFs among the parents; without parents, of the enabled VFs */
+	int nvfs;                    /* number of VFs among the parents, or of enabled VFs if there are no parents */
 	struct inv_parent **parents; /* sorted by name */
 	int nparents;
 	bool ready;
@@ -97,10 +97,10 @@ struct inv_pgpu {
 
 enum opened { OPEN_UNKNOWN, OPEN_NO, OPEN_YES };
 
-/* Facts about a device or VF that the survey finds, not the inventory. */
+/* Facts that inventory_read() does not set. The survey sets them up to `young`; act/fate_facts.c sets the rest. */
 struct device_facts {
 	enum opened opened;
-	const char *by;   /* open: "process 4711 (QEMU of domain vm2)", in the arena */
+	const char *by;   /* if open: the user, as "process 4711 (QEMU of domain vm2)", in the arena */
 	bool renders;     /* whether a process of the host has this plain VF's render node open */
 	bool is_named;    /* a domain's file names the device or is unreadable, or an mdevctl definition names the VF */
 	bool young;       /* created within start_grace, perhaps for a guest of other software that starts now */
@@ -128,7 +128,7 @@ struct inv_parent {
 struct inv_device {
 	struct vgpu_ref vgpu;
 	struct inv_parent *parent; /* NULL: the parent is not registered */
-	uint64_t node; /* the link's inode or (variant) the type's number: differs between successive vGPUs of one ID */
+	uint64_t node; /* distinguishes successive vGPUs of one ID: the link's inode; variant: only the type's number */
 	struct device_facts facts;
 };
 

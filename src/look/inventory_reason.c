@@ -304,7 +304,7 @@ struct found {
 	const struct inventory *inv;
 };
 
-/* Why the card (NULL: not in the inventory) provides nothing for the section, as the inventory has it; "": unknown. */
+/* Why the card (NULL: not in the inventory) provides nothing for the section; "": the inventory does not say. */
 static const char *reason_of(const struct section *section, const struct inv_pgpu *card)
 {
 	if (!card)
@@ -328,7 +328,7 @@ static bool is_gpu_for(const struct inv_pgpu *device, const char *type)
 	return device->nvidia || strcmp(vendor, "8086") == 0 || strcmp(vendor, "1002") == 0;
 }
 
-/* Is another device at the address, which can never have the type? */
+/* Is the device of a vendor or kind that can never have the type? */
 static bool is_other(const struct inv_pgpu *device, const char *type)
 {
 	return *device->vendor && (strncmp(type, "nvidia-", 7) == 0 || strncmp(type, "i915-", 5) == 0) &&
@@ -358,7 +358,7 @@ static void add_missing(struct found *found, enum missing_how how, const struct 
 			 missing->card.vendor, missing->card.device, inventory_class(found->host, address),
 			 section->type[0] == 'n' ? "NVIDIA" : "Intel",
 			 how == MISSING_MATCHED ? "device_match" : "device_addresses");
-	/* A reason of the inventory is more precise. */
+	/* The inventory's reason is more precise than inventory_explain_card(). */
 	else if (*reason)
 		text_copy(missing->card.reason, sizeof(missing->card.reason), reason);
 	else

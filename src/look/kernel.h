@@ -27,16 +27,16 @@ struct framework_ops {
 	/* Implements kernel_available(); `card` is the pGPU. */
 	int (*available)(const struct host *host, const struct vgpu_ref *vgpu, const char *card, struct err *err);
 
-	/* The rest is NULL for plain VFs, which always exist. Sets what to write; -EINVAL: a name is not valid. */
+	/* Sets what to write; -EINVAL: an invalid name. Plain VFs always exist, and lack all members from here on. */
 	int (*creation)(struct kernel_write *write, const struct vgpu_ref *vgpu, struct err *err);
 
 	/*
-	 * Does the vGPU exist? *missing must be NULL. Returns:
+	 * Does the vGPU exist? *missing must be NULL on entry. Returns:
 	 *   1: yes, with this type
 	 *   0: yes, but it is incomplete; *missing says what has not appeared
 	 *   -ENOENT: no; *missing says what has not appeared
 	 *   -ETIMEDOUT: the driver does not answer; *missing says so
-	 *   other: the vGPU cannot be read; only now `err` is set
+	 *   other: the vGPU cannot be read; `err` is set only in this case
 	 */
 	int (*look)(const struct host *host, const struct vgpu_ref *vgpu, char type[TYPE_SIZE], const char **missing,
 		    struct err *err);
@@ -72,7 +72,7 @@ void kernel_card(char card[PARENT_SIZE], const struct host *host, const struct v
 int kernel_available(const struct host *host, const struct vgpu_ref *vgpu, struct err *err);
 
 /*
- * Does the vGPU exist? 1: yes; 0: no, it has another type than vgpu->type ("": any), or it is a plain VF; -ETIMEDOUT:
- * the driver does not answer; other: the errno of the read. Only the type of a VF is compared.
+ * Does the vGPU exist? 1: yes; 0: no, or its type is not vgpu->type ("": any; compared only for a VF), or it is a plain
+ * VF; -ETIMEDOUT: the driver does not answer; other: the errno of the read.
  */
 int kernel_exists(const struct host *host, const struct vgpu_ref *vgpu);

@@ -37,7 +37,7 @@ void libvirt_files_free(struct libvirt_files *disk);
 
 /*
  * Returns the name of a domain whose file names this ID; NULL: none. Skips the file of the domain `but`, which may be
- * NULL. Ignores case. Searches PCI addresses in libvirt's notation.
+ * NULL. Ignores case. Finds a PCI address in libvirt's notation, and in <qemu:commandline>.
  */
 const char *libvirt_files_names(const struct libvirt_files *disk, const char *id, const char *but);
 

@@ -19,8 +19,8 @@ struct definition {
 };
 
 /*
- * Finds the definition of a UUID. If several parents define the UUID, prefers an existing parent, because a card's
- * address can have changed, and then a definition that starts at boot. Returns:
+ * Finds the definition of a UUID. Of several, prefers one whose parent exists, because a card's address can have
+ * changed. Of several such definitions, prefers one that starts at boot. Returns:
  *   1: found
  *   0: no definition
  *   negative: one of its definitions is unreadable or invalid; the error names the file

@@ -6,8 +6,8 @@
  * in Nova. With pgpu_types = several, they have all types that are configured for the pGPU.
  *
  * A section that names a pGPU has precedence over a section that matches it (device_match). The first section without
- * addresses and matches gets the remaining pGPUs, except a pGPU whose VFs are named. [vf_NAME] sections are only for
- * plain VFs. A card that contradicts the configuration is not in the pool, and its reason says why.
+ * addresses and matches (with pgpu_types = several, each one) gets the other pGPUs, except a pGPU whose VFs are named.
+ * [vf_NAME] sections are only for plain VFs. A card that contradicts the configuration is not in the pool.
  */
 #pragma once
 
@@ -30,14 +30,14 @@ const struct section *pool_section_of(const struct inv_parent *parent);
 
 bool pool_gives(const struct inv_parent *parent, const char *type);
 
-/* How ready the section's best card with mdevs (`mdev`) or VFs is. `parent` (may be NULL): only the parent's card. */
+/* How ready is the section's best card? Considers mdev cards (`mdev`) or others, and only `parent`'s card if set. */
 enum stock { STOCK_NONE, STOCK_UNREADY, STOCK_READY };
 enum stock pool_stock(const struct inventory *inv, const struct section *section, bool mdev,
 		      const struct inv_parent *parent);
 
 /*
  * Lists the sections with the best stock, NULL-terminated; the caller frees the list. If no section has a card, the
- * list is empty. For mdevs without a `parent`, it then has all sections except [vf_NAME].
+ * list is empty. But for mdevs without a `parent`, it then has all sections except [vf_NAME] sections.
  */
 const struct section **pool_types(const struct inventory *inv, bool mdev, const struct inv_parent *parent);
 
@@ -45,7 +45,7 @@ bool pool_has_parent(const struct inv_parent *parent);
 
 bool pool_section_names(const struct section *s, const char *name);
 
-/* Has the host no parent or pGPU of the section's kind at this address? */
+/* True if the host has neither a parent nor a pGPU of the section's kind at this address. */
 bool pool_misses(const struct inventory *inv, const struct section *section, const char *address);
 
 /* The first section that names the card, names its VF `vf`, or matches the card; NULL: none. */

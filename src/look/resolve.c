@@ -97,7 +97,7 @@ static const struct section *enabled(const struct config *config, const char *ty
 	return section && !section->vf ? section : NULL;
 }
 
-/* Can a pGPU serve the type? With one type per pGPU, only the first section without addresses gets the other pGPUs. */
+/* Can a pGPU serve the type? With one type per pGPU, of sections without addresses and matches only the first can. */
 static bool is_served(const struct config *config, const char *type)
 {
 	const struct section *section = enabled(config, type), *first;
@@ -199,7 +199,7 @@ static int asked_type(struct resolved_request *resolved, struct world *world, st
 		return 0;
 	if (read_names(world, INV_ALL, err) < 0)
 		return -err->code;
-	/* Without a configuration, do not refuse: `type` may be a class, and an existing device can be adopted. */
+	/* Without a valid configuration, the word may be a class. Do not refuse: an existing device can be adopted. */
 	if (!config_is_valid(config)) {
 		resolved->source = TYPE_UNSAID;
 		return 0;
@@ -290,7 +290,7 @@ int resolve_framework(struct vgpu_request *req, struct world *world, struct err 
 	return 0;
 }
 
-/* Sets `was` if this domain had the VF when another card had its address. */
+/* Sets `was` and `was_card` if another card had the VF when this domain last leased it. */
 static void recall_vf(struct resolved_request *resolved, const struct world *w)
 {
 	char card[PCI_SIZE], now[INV_IDENTITY_SIZE];
@@ -343,7 +343,7 @@ int resolve_vgpu(struct resolved_request *resolved, const struct vgpu_request *r
 	uuid_random(resolved->fresh);
 	if (recall(resolved, w, err) < 0 || resolve_types(resolved, w, err) < 0)
 		return -err->code;
-	/* survey_read() also reports a lease that cannot be read. */
+	/* An unreadable lease is ignored here, because survey_read() reports it. */
 	if (w->mode == PLAN_PREPARE && lease_get(w->store, req->id, &lease, err) == 1 &&
 	    lease.state == LEASE_RESERVED && strcmp(lease.domain, w->request->uuid) == 0 &&
 	    !lease_is_void(&lease, false, false, sys_now_ms()))

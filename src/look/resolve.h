@@ -3,8 +3,8 @@
  * Finds which types a request can have on this host, and whether its vGPU must change its framework.
  *
  * If the device does not exist, its type comes from the first of these sources that has a type: the metadata, the
- * mdevctl definition, the last lease on this host (if the type is still enabled), the plan. The type names of the host
- * are read only if the metadata's type is not configured.
+ * mdevctl definition, the reservation, the last lease on this host (if the type is still enabled), the plan. To resolve
+ * types, the host's type names are read only if the metadata's type is not configured.
  */
 #pragma once
 
@@ -27,8 +27,8 @@ int resolve_vgpu(struct resolved_request *resolved, const struct vgpu_request *r
 int resolve_types(struct resolved_request *resolved, struct world *world, struct err *err);
 
 /*
- * Call after resolve_types() for a start: of several types, the reservation's type goes first. If the domain asks for
- * no type, it is the only one.
+ * Call after resolve_types() for a start. Moves the reservation's type to the front of several types. If neither the
+ * domain nor an mdevctl definition gives a type, makes the reservation's type the only one.
  */
 void resolve_reserved(struct resolved_request *resolved, const struct lease *reservation);
 

@@ -12,8 +12,8 @@
 #include "look/hostdev_filter.h"
 
 /*
- * True if the domain is not being started, migrated, saved or shut down, so that a device missing from its XML is
- * detached. The words are libvirt's for virDomainState and virDomainPausedReason.
+ * True if the domain is not being started, migrated, saved or shut down. Only then does a device that is missing from
+ * its XML count as detached. The words are libvirt's for virDomainState and virDomainPausedReason.
  */
 static bool is_settled(const char *status)
 {
@@ -200,7 +200,7 @@ static const char *find_like(const struct search *s, const char *name)
 	return NULL;
 }
 
-/* Reports a Nova instance without vGPUs, live and defined, if another instance of its flavor has a vGPU. */
+/* Reports a Nova instance that has no vGPU, neither live nor defined, if another instance of its flavor has one. */
 static void look_at_flavor(const struct search *s, const struct running_domain *domain,
 			   const struct libvirt_file *definition)
 {

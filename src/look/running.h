@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The running domains, their vGPUs, and the vGPUs that a suspend has detached, from libvirt's status files: libvirt
- * itself does not answer while a hook or a QEMU keeps it busy.
+ * The running domains, their vGPUs, and the vGPUs that a suspend has detached. All come from libvirt's status files,
+ * because libvirt itself does not answer while a hook or a QEMU keeps it busy.
  */
 #pragma once
 
@@ -48,8 +48,8 @@ struct missing_vgpu {
 typedef void missing_say(void *arg, const struct missing_vgpu *missing);
 
 /*
- * Reports each vGPU that a running domain does not have, but its definition or suspend record has. Without a valid
- * `config`, a PCI device counts only if it is leased to the domain or named by the metadata.
+ * Reports each vGPU that a running domain does not have, but its definition or suspend record has. Decides like
+ * hostdev_filter_keep() which PCI devices of the definition are vGPUs.
  *
  * If Nova reverts a resize, the definition can also lose the vGPU. The loss is noticed only if another instance of the
  * flavor has a vGPU. A migration can change the UUIDs of vGPUs, so a domain with as many vGPUs as its definition misses

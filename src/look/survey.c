@@ -108,7 +108,7 @@ static int read_host(struct world *w, struct err *err)
 	return inventory_read(&w->inv, w->host, &query, err) < 0 ? -err->code : 0;
 }
 
-/* PRESENCE_UNKNOWN: the framework or the card of an actively leased VF was not read, or the kernel cannot be asked. */
+/* PRESENCE_UNKNOWN: the framework, or an actively leased VF's card, was not read, or the kernel cannot be asked. */
 static enum presence presence_of(const struct world *w, const struct lease *lease)
 {
 	const struct vgpu_ref *vgpu = &lease->vgpu;
@@ -133,7 +133,7 @@ static bool is_replaced(const struct world *w, const struct lease *lease)
 		(device && *device->vgpu.type && strcmp(device->vgpu.type, lease->vgpu.type) != 0));
 }
 
-/* Does a creation have time left, even an interrupted one, or a release the hook that marked the lease? */
+/* Is there time left for the creation, even if interrupted, or for the hook that marked the lease as releasing? */
 static bool has_time(const struct world *w, const struct lease *lease)
 {
 	const struct policy *policy = &w->config->policy;
@@ -152,7 +152,7 @@ static bool is_changing(const struct lease *lease)
 	return lease->state == LEASE_RELEASING || lease->state == LEASE_CREATING;
 }
 
-/* Has the work on the lease taken longer than a creation or release lasts? */
+/* Has the work on the lease taken longer than a creation or release can take? */
 static bool hangs(const struct world *w, const struct lease *lease)
 {
 	const struct policy *policy = &w->config->policy;
@@ -235,9 +235,9 @@ static int read_leases(struct world *w, struct err *err)
 }
 
 /*
- * Under the lock, reads the leases before the host. The leases say which types to read, and a lease on which no process
- * works keeps its device. Without the lock, reads the leases again after the host, because a lease is written before
- * its device is created.
+ * Reads the leases before the host, because they say which types to read. Under the lock that is enough: a lease on
+ * which no process works keeps its device. Without the lock, reads the leases again after the host, because a lease is
+ * written before its device is created.
  */
 static int read_both(struct world *w, struct err *err)
 {
@@ -269,7 +269,7 @@ static bool was_looked_at(const struct world *w, const char *id)
 	return (w->users && pci_parse(pci, id)) || text_find(w->looked_at, w->nlooked_at, ID_SIZE, id);
 }
 
-/* OPEN_UNKNOWN: the processes were not fully searched. */
+/* Sets who has the device open. OPEN_UNKNOWN: the processes were not fully searched. */
 static void look_who(const struct world *w, struct device_facts *facts, const char *id)
 {
 	const char *domain;
@@ -288,7 +288,7 @@ static void look_who(const struct world *w, struct device_facts *facts, const ch
 	mem_use(before);
 }
 
-/* A start asks about devices without a lease that it names; an arrival about all, and about those of its own leases. */
+/* A start asks about the unleased devices that it names. Others ask about all unleased ones and the domain's own. */
 static bool is_asked_about(const struct world *w, const struct inv_device *device)
 {
 	const struct lease *lease = lease_find(&w->leases, device->vgpu.id);
@@ -312,8 +312,8 @@ static bool is_anothers(const struct world *w, const char *id)
 }
 
 /*
- * Does a file name this device, which exists? For a device that the request does not name, a file of its own domain or
- * an unreadable file also counts.
+ * Does a libvirt file name this device? If the request names the device, only files of other domains count. Otherwise,
+ * an unreadable file and the file of the request's domain also count.
  */
 static bool is_named(const struct world *w, const char *id)
 {
@@ -375,7 +375,7 @@ static int look_open(struct world *w, struct err *err)
 	return unseen && locked;
 }
 
-/* Guesses, before the host is read, whether a rule will ask about a device. A wrong guess costs a search or round. */
+/* Guesses, before the host is read, whether a rule will ask about a device. A wrong guess costs a search or a round. */
 static bool will_ask(const struct world *w)
 {
 	for (EACH(const struct vgpu_request *, req, w->request->vgpus, w->request->nvgpus)) {
@@ -404,7 +404,7 @@ int survey_ahead(struct world *w, int64_t by_ms, struct err *err)
 static int record_seen(struct world *w, struct err *err)
 {
 	for (EACH(const struct lease *, lease, w->void_leases.list, w->void_leases.n)) {
-		/* A start overwrites its reservation, which holds the capacity until the orphan has been removed. */
+		/* The reservation holds the capacity until the start has removed the vGPU of another type. */
 		if (w->mode == PLAN_PREPARE && is_replaced(w, lease))
 			continue;
 		/* On a read-only /run the lease stays. Every read sets it apart again. */

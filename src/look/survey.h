@@ -17,15 +17,15 @@ void survey_end(struct world *world);
 
 /*
  * If survey_read() will probably ask whether a device is open, searches all processes and, except for a start,
- * libvirt's files. A wide survey always searches both, and ends at `by_ms` (CLOCK_MONOTONIC; INT64_MAX: no deadline) or
- * soon after.
+ * libvirt's files. A wide survey always searches both, and ends soon after `by_ms` (CLOCK_MONOTONIC; INT64_MAX: no
+ * deadline) at the latest.
  */
 int survey_ahead(struct world *world, int64_t by_ms, struct err *err);
 
 /*
  * Reads the leases and the host, and sets void leases apart. Under the lock, also drops void leases, and records the
- * types and the configured cards. If a rule asks about a device that appeared after survey_ahead(): without the lock,
- * searches again; under the lock, returns 1, and the caller calls both functions again.
+ * types and the configured cards. If a rule asks whether a device is open that appeared after survey_ahead(), searches
+ * again without the lock. Under the lock, returns 1 instead, and the caller calls both functions again.
  */
 int survey_read(struct world *world, struct err *err);
 

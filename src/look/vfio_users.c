@@ -28,7 +28,7 @@
 enum {
 	FEW_SIZE = 4096,
 	CLOCK_STEPS = 32,  /* descriptors between two reads of the clock */
-	OTHERS_MOST = 256, /* descriptors to read of a process that is neither root's nor a QEMU of libvirt */
+	OTHERS_MOST = 256, /* most descriptors to read of a process that is neither root's nor a QEMU of libvirt */
 };
 
 /* The number of the host's PID namespace (kernel 6.12 include/linux/proc_ns.h). */
@@ -64,7 +64,7 @@ struct scan {
 	bool compares;                     /* the processes are those of the running kernel, so kcmp(2) works */
 	int64_t deadline_ms, others_by_ms; /* for all processes; for those of other users */
 	unsigned int steps;                /* descriptors that were counted */
-	unsigned int left;                 /* how many more may be read, if limited */
+	unsigned int left;                 /* if limited: descriptors of the current process that may still be read */
 	bool limited;                      /* OTHERS_MOST applies to the current process */
 	struct process *processes;
 	size_t nprocesses;
@@ -298,7 +298,7 @@ static void read_all(struct scan *scan)
 	scan->users->qemus = libvirt_qemus(scan->host, &scan->users->nqemus);
 	list_processes(scan, d);
 	for (enum rank rank = RECORDED; rank <= OTHERS; rank++) {
-		/* Processes of other users get a quarter of the remaining time, so that the caller can look again. */
+		/* Processes of other users get a quarter of the remaining time, so that time is left for a retry. */
 		int64_t now = sys_now_ms();
 
 		scan->others_by_ms = now + (scan->deadline_ms - now) / 4;

@@ -33,9 +33,9 @@ struct resolved_request {
 	enum type_source source;
 	char called[LABEL_SIZE];  /* the name that a card's type must have; "": any name */
 	char reserved[TYPE_SIZE]; /* the type of the domain's reservation of this vGPU; "": none */
-	/* The type of the last lease, if it is no longer enabled, or if a VF has another card than in it; "": none */
+	/* The type of the last lease, if that type is no longer enabled, or the VF has another card now; "": none */
 	char was[TYPE_SIZE];
-	char was_card[INV_IDENTITY_SIZE]; /* of a VF with `was`: its card then */
+	char was_card[INV_IDENTITY_SIZE]; /* if `was` is of a VF: the card in that lease */
 	bool defined;                     /* mdevctl defines the UUID */
 	char fresh[UUID_SIZE];            /* a new UUID, in case the mdev cannot have its requested UUID */
 	char last_parent[PARENT_SIZE];    /* the parent in the last lease or mdevctl definition; "": none */
@@ -69,7 +69,7 @@ struct failed_attempt {
 	char pgpu[PARENT_SIZE];   /* "": a removal for the quota failed, and every pGPU remains a candidate */
 	char type[TYPE_SIZE];     /* "": every type */
 	char parent[PARENT_SIZE]; /* the VF that failed, for every type; "": the whole pGPU */
-	char removal[ID_SIZE]; /* the vGPU whose removal failed, which leaves a pGPU with capacity usable; "": none */
+	char removal[ID_SIZE];    /* the vGPU whose removal failed; a pGPU with capacity stays usable; "": none */
 	enum cause cause;
 	bool busy; /* the pGPU is only busy, so it is tried again if no other has capacity */
 	char reason[REASON_SIZE];
@@ -107,7 +107,7 @@ struct world {
 	const struct request *asked; /* the request of the domain's XML; NULL: none, so the survey reads all cards */
 	enum plan_mode mode;
 	/*
-	 * If true, the survey reads all cards and types, and marks as reclaimable what can be removed. If false, it
+	 * If true, the survey reads all cards and types, and act/ then marks what is reclaimable. If false, the survey
 	 * reads only what the request and the leases refer to, or all cards if there is no request.
 	 */
 	bool wide;
@@ -128,7 +128,7 @@ struct world {
 	size_t nmissing_cards;
 
 	/* Used only by the survey. */
-	char (*defined_parents)[PARENT_SIZE]; /* parents that an mdevctl definition names; read for an mdev */
+	char (*defined_parents)[PARENT_SIZE]; /* parents with an mdevctl definition; read only for mdevs */
 	size_t ndefined_parents;
 	struct request changed; /* for a migration: a copy of `asked`, with this host's frameworks */
 	struct leases void_leases;
