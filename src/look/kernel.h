@@ -27,7 +27,7 @@ struct framework_ops {
 	/* Implements kernel_available(); `card` is the pGPU. */
 	int (*available)(const struct host *host, const struct vgpu_ref *vgpu, const char *card, struct err *err);
 
-	/* Sets what to write; -EINVAL: an invalid name. Plain VFs always exist, and lack all members from here on. */
+	/* Sets what to write; -EINVAL: an invalid name. Plain VFs always exist, so NULL from here on. */
 	int (*creation)(struct kernel_write *write, const struct vgpu_ref *vgpu, struct err *err);
 
 	/*
