@@ -352,9 +352,10 @@ int release_orphan(struct store *store, const struct policy *policy, const struc
 {
 	autoremoval struct removal removal = { .store = store, .vgpu = vgpu, .lock = -1 };
 	struct lease lease;
-	bool drivers = part == RELEASE_DEVICE;
-	int wait_ms, r = drivers ? release_let_driver(store, policy, vgpu, deadline_ms, deadline_ms, err) : 0;
+	int wait_ms, r = 0;
 
+	if (part == RELEASE_DEVICE)
+		r = release_let_driver(store, policy, vgpu, deadline_ms, deadline_ms, err);
 	if (r < 0 || store_lock(store, sys_left_ms(deadline_ms), err) < 0)
 		return -err->code;
 	r = lease_get(store, vgpu->id, &lease, err);

@@ -126,7 +126,7 @@ static void plan_start(struct check *check, struct start *s, enum plan_mode mode
 {
 	s->vgpu.any = mode == PLAN_ASSIGN;
 	uuid_random(s->vgpu.id);
-	/* check_plan() can set the error of something that the plan does not need. */
+	/* After a success the error is undefined. */
 	if (check_plan(check, &s->config, &s->request, mode, &s->err) == 0)
 		s->err.code = 0;
 }

@@ -128,9 +128,9 @@ void affinity_gone(const struct store *store, const char *id)
 }
 
 /* Records since when the device `node` is idle; `node` 0, which no device has: when the ID was last used. */
-static void note_seen(const struct store *store, const char *id, int64_t since_ms, uint64_t node)
+static int note_seen(const struct store *store, const char *id, int64_t since_ms, uint64_t node)
 {
-	record_write(store->seen, id, "%" PRId64 " %" PRIu64, since_ms, node);
+	return record_write(store->seen, id, "%" PRId64 " %" PRIu64, since_ms, node);
 }
 
 int64_t seen_since(const struct store *store, const char *id, uint64_t node, int64_t created_ms, bool note)
@@ -166,7 +166,7 @@ int64_t seen_closed(const struct store *store, const char *id, bool note)
 
 	if (record_read(&record, store->seen, id, 2) && text_number(record.words[0], 0, now, &noted))
 		return noted;
-	return note && record_write(store->seen, id, "%" PRId64 " 0", now) < 0 ? 0 : now;
+	return note && note_seen(store, id, now, 0) < 0 ? 0 : now;
 }
 
 void seen_forget(const struct store *store, const char *id)
