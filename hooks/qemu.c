@@ -156,7 +156,7 @@ static int open_host(struct hook *hook, struct err *err)
 	return hook->host.root >= 0 ? 0 : host_open(&hook->host, hook->args.root, err);
 }
 
-/* A missing configuration is no error, an invalid one is. */
+/* A missing configuration is not an error; an invalid one is. */
 static int read_host(struct hook *hook, struct err *err)
 {
 	if (hook->read)

@@ -108,7 +108,7 @@ struct handler {
 int handler_open(struct handler *handler, const char *root, const char *config_path, struct err *err);
 void handler_close(struct handler *handler);
 
-/* Reads the configuration. An invalid one is logged, and a valid one from before stays. `first`: there is none. */
+/* Reads the configuration. Logs an invalid one, and then keeps an earlier valid one. `first`: at the start. */
 void handler_read_config(struct handler *handler, bool first);
 
 /* Takes the lock, unless this process holds it in the present directory. -ETIMEDOUT: another handler runs. */

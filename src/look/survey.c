@@ -269,7 +269,7 @@ static bool was_looked_at(const struct world *w, const char *id)
 	return (w->users && pci_parse(pci, id)) || text_find(w->looked_at, w->nlooked_at, ID_SIZE, id);
 }
 
-/* Sets who has the device open. OPEN_UNKNOWN: the processes were not fully searched. */
+/* Sets who has the device open. OPEN_UNKNOWN: the search of the processes was incomplete. */
 static void look_who(const struct world *w, struct device_facts *facts, const char *id)
 {
 	const char *domain;

@@ -22,7 +22,7 @@ struct affinity {
 	char card[AFFINITY_CARD], domain[UUID_SIZE];
 };
 
-/* False: there is no valid record. */
+/* False: the record is missing or invalid. */
 bool affinity_get(const struct store *store, const char *id, struct affinity *out);
 
 /* Lists each parent that has had a vGPU of the type, and returns their number. The caller frees *out. */

@@ -92,8 +92,8 @@ int sys_write_all(int fd, const char *data, size_t len);
 int sys_publish(int dir, const char *name, const char *data, size_t len);
 
 /*
- * Overwrites a small text file in place, when there is no space for another file, in a write of one page, which a kill
- * cannot interrupt. Newlines, which sys_read() cuts, replace the rest of a longer old text. A reader without the
+ * Overwrites a small text file in place, for when the file system is full. A kill cannot interrupt the write, which is
+ * one page. Newlines, which sys_read() cuts, replace the rest of a longer old text. A reader without the
  * writers' lock can see a mixture. -ENOSPC: no space, or a text is larger than SYS_OVERWRITE_MAX.
  */
 enum { SYS_OVERWRITE_MAX = 4096 };
