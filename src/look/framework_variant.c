@@ -121,27 +121,15 @@ static void add_type(struct inventory *inv, const struct inv_pgpu *pgpu, const c
 	type->framebuffer_mib = typelist_framebuffer(type->name, &type->slices);
 }
 
-/* The cards of the variant driver, each with the types that a free VF lists now. */
-struct variants {
-	struct inv_reader *reader;
-	struct variant {
-		struct inv_pgpu *pgpu;
-		struct typelist list;
-		char key[TYPELIST_KEY_SIZE]; /* file name of the model's record */
-	} *cards;
-	size_t n;
-};
-
-/* Adds a card and the list of its first free VF. Without a free VF, the list is empty. */
-static void add_card(struct variants *all, struct inv_pgpu *pgpu)
+/* Reads the list of the card's first free VF. Without a free VF, the list is empty. */
+static void read_listed(struct inv_reader *reader, struct inv_pgpu *pgpu)
 {
-	struct variant *card = mem_add(&all->cards, &all->n, sizeof(*card));
 	const struct inv_parent *vf = inv_free_vf(pgpu);
 	int r;
 
-	card->pgpu = pgpu;
-	typelist_key(card->key, pgpu->vendor, pgpu->device, pgpu->subsystem, all->reader->inv->nvidia_driver);
-	r = vf ? read_list(&card->list, all->reader->host, pgpu->address, vf->name) : 0;
+	pgpu->listed = mem_new(1, sizeof(*pgpu->listed));
+	typelist_key(pgpu->record, pgpu->vendor, pgpu->device, pgpu->subsystem, reader->inv->nvidia_driver);
+	r = vf ? read_list(pgpu->listed, reader->host, pgpu->address, vf->name) : 0;
 	if (r == -ETIMEDOUT)
 		inv_silent(pgpu);
 	else if (r < 0)
@@ -149,8 +137,9 @@ static void add_card(struct variants *all, struct inv_pgpu *pgpu)
 }
 
 /*
- * Does the list have time-sliced types of several framebuffer sizes? A card with a vGPU lists types of one size only.
- * In MIG mode, even an empty card lists only types of its GPU instances.
+ * Does the list have time-sliced types of several framebuffer sizes? A card with a vGPU lists types of one size only,
+ * and so may a card that has received a vGPU after its VFs were read. In MIG mode, even an empty card lists only types
+ * of its GPU instances.
  */
 static bool has_sizes(const struct typelist *list)
 {
@@ -168,59 +157,43 @@ static bool has_sizes(const struct typelist *list)
 	return false;
 }
 
-static bool is_same_model(const struct inv_pgpu *a, const struct inv_pgpu *b)
+/* The next card of this model after number *i; NULL: no more. */
+static const struct inv_pgpu *next_of_model(const struct inventory *inv, const struct inv_pgpu *model, size_t *i)
 {
-	return strcmp(a->vendor, b->vendor) == 0 && strcmp(a->device, b->device) == 0 &&
-	       strcmp(a->subsystem, b->subsystem) == 0;
-}
+	while (*i < inv->npgpus) {
+		const struct inv_pgpu *card = inv->pgpus[(*i)++];
 
-/*
- * Adds the types that cards of this model list now. Returns true if an empty card has listed all types of the driver,
- * except MIG-backed types. A list with one framebuffer size does not count, because the card may have received a vGPU
- * after its VFs were read.
- */
-static bool add_listed(struct typelist *listed, const struct variants *all, const struct inv_pgpu *model)
-{
-	bool seen_whole = false;
-
-	for (EACH(const struct variant *, card, all->cards, all->n)) {
-		if (!is_same_model(card->pgpu, model))
-			continue;
-		seen_whole |= !inventory_next_on(all->reader->inv, card->pgpu, NULL) && has_sizes(&card->list);
-		for (size_t i = 0; i < card->list.n; i++)
-			typelist_add(listed, card->list.items[i].type, card->list.items[i].name);
+		if (card->listed && strcmp(card->vendor, model->vendor) == 0 &&
+		    strcmp(card->device, model->device) == 0 && strcmp(card->subsystem, model->subsystem) == 0)
+			return card;
 	}
-	return seen_whole;
+	return NULL;
 }
 
 /*
  * Adds all known types of the card's model: recorded types, types that cards list now, and types of existing vGPUs. If
  * an empty card lists all time-sliced types, the record adds only MIG-backed types.
  */
-static void add_types(const struct variants *all, const struct variant *card)
+static void add_types(struct inv_reader *reader, struct inv_pgpu *pgpu)
 {
-	struct inventory *inv = all->reader->inv;
-	struct inv_pgpu *pgpu = card->pgpu;
-	struct typelist listed = { 0 }, record = { 0 };
-	bool seen_whole = add_listed(&listed, all, pgpu);
+	struct inventory *inv = reader->inv;
+	struct typelist record = { 0 };
+	const struct inv_pgpu *card;
+	bool seen_whole = false;
 	int slices;
 
-	typelist_recall(&record, all->reader->host, card->key);
+	for (size_t i = 0; (card = next_of_model(inv, pgpu, &i));)
+		seen_whole |= !inventory_next_on(inv, card, NULL) && has_sizes(card->listed);
+	typelist_recall(&record, reader->host, pgpu->record);
 	pgpu->types_whole = record.whole || seen_whole;
-	pgpu->types_new = pgpu->types_whole != record.whole;
 	for (EACH(const struct typelist_item *, item, record.items, record.n)) {
 		typelist_framebuffer(item->name, &slices);
 		if (!seen_whole || slices)
 			add_type(inv, pgpu, item->type, item->name);
-		else
-			pgpu->types_new |= !typelist_find(&listed, item->type);
 	}
-	for (EACH(const struct typelist_item *, item, listed.items, listed.n)) {
-		const struct typelist_item *was = typelist_find(&record, item->type);
-
-		pgpu->types_new |= !was || strcmp(was->name, item->name) != 0;
-		add_type(inv, pgpu, item->type, item->name);
-	}
+	for (size_t i = 0; (card = next_of_model(inv, pgpu, &i));)
+		for (size_t k = 0; k < card->listed->n; k++)
+			add_type(inv, pgpu, card->listed->items[k].type, card->listed->items[k].name);
 	pgpu->types_hid = !pgpu->types_whole && inventory_next_on(inv, pgpu, NULL);
 	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, pgpu, d));)
 		add_type(inv, pgpu, d->vgpu.type, NULL);
@@ -231,10 +204,9 @@ static void add_types(const struct variants *all, const struct variant *card)
  * If all types are known, searches the records of other driver versions. Adds a MIG-backed type found there, because
  * the driver lists it only in MIG mode. The first time-sliced type found there becomes `gone`.
  */
-static void look_up_configured(struct inv_reader *reader, const struct variant *card)
+static void look_up_configured(struct inv_reader *reader, struct inv_pgpu *pgpu)
 {
-	struct inv_pgpu *pgpu = card->pgpu;
-	char driver[sizeof(pgpu->gone_driver)], name[TYPELIST_NAME_SIZE];
+	char driver[sizeof(pgpu->gone_driver)], name[TYPE_NAME_SIZE];
 	const char *type;
 	int slices;
 
@@ -243,7 +215,7 @@ static void look_up_configured(struct inv_reader *reader, const struct variant *
 			continue;
 		if (pgpu->types_hid)
 			add_type(reader->inv, pgpu, type, NULL);
-		if (!pgpu->types_whole || !typelist_other_driver(driver, name, reader->host, card->key, type))
+		if (!pgpu->types_whole || !typelist_other_driver(driver, name, reader->host, pgpu->record, type))
 			continue;
 		typelist_framebuffer(name, &slices);
 		if (slices) {
@@ -260,22 +232,21 @@ static void look_up_configured(struct inv_reader *reader, const struct variant *
  * max_instance follows from the framebuffer sizes. At most 32 time-sliced vGPUs fit on a card. That was seen on an L40S
  * (48 GiB, 48 VFs, 1 GiB types) and on an RTX PRO 6000 (96 GiB, 2 GiB types). The card's own list can allow fewer.
  */
-static void offer_types(struct inventory *inv, const struct variant *card)
+static void offer_types(struct inv_reader *reader, struct inv_pgpu *pgpu)
 {
-	struct inv_pgpu *pgpu = card->pgpu;
 	int whole = 0;
 
-	for (size_t i = 0; i < inv->ntypes; i++) {
-		struct inv_type *type = inv->types[i];
+	for (size_t i = 0; i < reader->inv->ntypes; i++) {
+		const struct inv_type *type = reader->inv->types[i];
 
 		if (!inventory_type_is_of(type, pgpu))
 			continue;
-		inv_offer_type(pgpu, type, typelist_find(&card->list, type->id) ? 1 : 0);
+		inv_offer_type(pgpu, type, typelist_find(pgpu->listed, type->id) ? 1 : 0);
 		if (!type->slices && type->framebuffer_mib > whole)
 			whole = type->framebuffer_mib;
 	}
-	for (size_t i = 0; i < inv->ntypes && pgpu->types_whole; i++) {
-		struct inv_type *type = inv->types[i];
+	for (size_t i = 0; i < reader->inv->ntypes && pgpu->types_whole; i++) {
+		struct inv_type *type = reader->inv->types[i];
 
 		if (!inventory_type_is_of(type, pgpu) || type->framebuffer_mib <= 0)
 			continue;
@@ -290,21 +261,17 @@ static void offer_types(struct inventory *inv, const struct variant *card)
 			      pgpu->address);
 }
 
+/* Each step needs what the step before has found on all cards of a model. */
 static void variant_ask(struct inv_reader *reader)
 {
-	struct inventory *inv = reader->inv;
-	struct variants all = { .reader = reader };
+	static void (*const steps[])(struct inv_reader *reader, struct inv_pgpu *pgpu) = { read_listed, add_types,
+											   look_up_configured,
+											   offer_types };
 
-	for (size_t g = 0; g < inv->npgpus; g++)
-		if (inv->pgpus[g]->framework == FW_VARIANT)
-			add_card(&all, inv->pgpus[g]);
-	for (size_t i = 0; i < all.n; i++)
-		add_types(&all, &all.cards[i]);
-	/* The next steps need the types that all cards of a model list. */
-	for (size_t i = 0; i < all.n; i++)
-		look_up_configured(reader, &all.cards[i]);
-	for (size_t i = 0; i < all.n; i++)
-		offer_types(inv, &all.cards[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(steps); i++)
+		for (size_t g = 0; g < reader->inv->npgpus; g++)
+			if (reader->inv->pgpus[g]->framework == FW_VARIANT)
+				steps[i](reader, reader->inv->pgpus[g]);
 }
 
 static int check_type(const struct vgpu_ref *vgpu, struct err *err)

@@ -25,6 +25,7 @@
 #include "base/err.h"
 #include "sys/sys.h"
 #include "model/vgpu.h"
+#include "look/typelist.h"
 
 enum { INV_IDENTITY_SIZE = 24 }; /* "8086:56c0:8086:4905": vendor, device and subsystem */
 enum { INV_MDEV = 1 << FW_MDEV, INV_VARIANT = 1 << FW_VARIANT, INV_VF = 1 << FW_VF, INV_ALL = 7 };
@@ -82,11 +83,12 @@ struct inv_pgpu {
 	char reason[REASON_SIZE]; /* why the card is not ready, and what to do */
 	struct inv_offer *offers;
 	size_t noffers;
-	bool types_whole;     /* variant: all types of the model are known, except perhaps MIG-backed types */
-	bool types_new;       /* variant: the types differ from the model's record */
-	char gone[TYPE_SIZE]; /* variant: a configured type that only another driver version had; "": none */
-	char gone_driver[64]; /* version of the driver that had `gone` */
-	bool types_hid;       /* variant: some types are not known, and the card's vGPUs may hide them */
+	struct typelist *listed;        /* variant: the types that a free VF lists now; for the reader only */
+	char record[TYPELIST_KEY_SIZE]; /* variant: the name of the file with the model's types; "": none */
+	bool types_whole;               /* variant: all types of the model are known, except perhaps MIG-backed types */
+	char gone[TYPE_SIZE];           /* variant: a configured type that only another driver version had; "": none */
+	char gone_driver[64];           /* version of the driver that had `gone` */
+	bool types_hid;                 /* variant: some types are not known, and the card's vGPUs may hide them */
 
 	struct pool_card pool;
 

@@ -133,10 +133,10 @@ void looked_note(const struct store *store, const struct inventory *inv, int64_t
 	(void)sys_publish(store->run, LOOKED, text, len);
 }
 
-static void remember_model(int directory, const struct inventory *inv, const struct inv_pgpu *card)
+static void remember_model(const struct store *store, const struct inventory *inv, const struct inv_pgpu *card)
 {
-	struct typelist list = { .whole = card->types_whole };
-	char name[TYPELIST_KEY_SIZE], *text;
+	struct typelist list = { .whole = card->types_whole }, was = { 0 };
+	autofree char *text = NULL, *recorded = NULL;
 
 	for (size_t i = 0; i < inv->ntypes; i++) {
 		const struct inv_type *type = inv->types[i];
@@ -145,28 +145,29 @@ static void remember_model(int directory, const struct inventory *inv, const str
 		if (inventory_type_is_of(type, card) && strcmp(type->id, type->name) != 0)
 			typelist_add(&list, type->id, type->name);
 	}
+	typelist_recall(&was, store->host, card->record);
 	text = typelist_format(&list);
-	typelist_key(name, card->vendor, card->device, card->subsystem, inv->nvidia_driver);
-	if (*name && strlen(text) < TYPELIST_TEXT_MAX)
-		(void)sys_publish(directory, name, text, strlen(text));
-	free(text);
+	recorded = typelist_format(&was);
 	mem_free(list.items);
+	mem_free(was.items);
+	if (strcmp(text, recorded) == 0 || strlen(text) >= TYPELIST_TEXT_MAX)
+		return;
+	autoclose int directory = store_open_lib(store->host, "types");
+	if (directory >= 0)
+		(void)sys_publish(directory, card->record, text, strlen(text));
 }
 
 void types_remember(const struct store *store, const struct inventory *inv)
 {
-	autoclose int directory = -1;
+	const char *last = "";
 
-	for (size_t i = 0; i < inv->npgpus; i++) {
+	/* If the directory of UUID records is not available, types are not recorded either. */
+	for (size_t i = 0; i < inv->npgpus && store->affinity >= 0; i++) {
 		const struct inv_pgpu *card = inv->pgpus[i];
 
-		if (!card->types_new || !*card->vendor)
-			continue;
-		/* If the directory of UUID records is not available, types are not recorded either. */
-		if (directory < 0 && store->affinity >= 0)
-			directory = store_open_lib(store->host, "types");
-		if (directory >= 0)
-			remember_model(directory, inv, card);
+		if (*card->record && strcmp(card->record, last) != 0)
+			remember_model(store, inv, card);
+		last = card->record;
 	}
 }
 

@@ -102,7 +102,7 @@ void typelist_recall(struct typelist *list, const struct host *host, const char 
 	typelist_parse(list, text);
 }
 
-bool typelist_other_driver(char other[64], char name[TYPELIST_NAME_SIZE], const struct host *host, const char *key,
+bool typelist_other_driver(char other[64], char name[TYPE_NAME_SIZE], const struct host *host, const char *key,
 			   const char *type)
 {
 	autoclosedir DIR *dir = sys_list(host->root, "var/lib/vgpu-lease/types");
@@ -119,7 +119,7 @@ bool typelist_other_driver(char other[64], char name[TYPELIST_NAME_SIZE], const 
 		typelist_recall(&list, host, e->d_name);
 		found = typelist_find(&list, type);
 		if (found)
-			text_copy(name, TYPELIST_NAME_SIZE, found->name);
+			text_copy(name, TYPE_NAME_SIZE, found->name);
 		mem_free(list.items);
 	}
 	return found;

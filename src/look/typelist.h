@@ -16,18 +16,18 @@
 #include <stddef.h>
 
 #include "base/ident.h"
+#include "model/vgpu.h"
 #include "sys/sys.h"
 
 enum {
 	TYPELIST_TEXT_MAX = 64 << 10, /* most bytes of a list */
 	TYPELIST_MAX = 512,           /* most types of a model */
-	TYPELIST_NAME_SIZE = 128,
 	TYPELIST_KEY_SIZE = 96,
 };
 
 struct typelist_item {
 	char type[TYPE_SIZE]; /* the ID: "nvidia-" and the driver's number */
-	char name[TYPELIST_NAME_SIZE];
+	char name[TYPE_NAME_SIZE];
 };
 
 struct typelist {
@@ -57,7 +57,7 @@ void typelist_key(char key[TYPELIST_KEY_SIZE], const char *vendor, const char *d
 void typelist_recall(struct typelist *list, const struct host *host, const char *key);
 
 /* Finds another driver version that had this type on the key's board, and the type's name there. False: none. */
-bool typelist_other_driver(char other[64], char name[TYPELIST_NAME_SIZE], const struct host *host, const char *key,
+bool typelist_other_driver(char other[64], char name[TYPE_NAME_SIZE], const struct host *host, const char *key,
 			   const char *type);
 
 /* The text of a record, NUL-terminated; the caller frees it. */
