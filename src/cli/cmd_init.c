@@ -110,7 +110,7 @@ static void print_pool(FILE *to, const struct inventory *inv)
 
 static int make_pool(FILE *to, const struct host *host, struct err *err)
 {
-	const struct inv_query query = { .frameworks = INV_ALL, .gpus = true };
+	const struct inv_query query = { .frameworks = INV_ALL };
 	autofree struct definition *definitions = NULL;
 	struct inventory inv = { 0 };
 	size_t n, gpus = 0, chosen = 0;

@@ -122,7 +122,7 @@ static void vf_read_vfs(struct inv_reader *reader, struct inv_pgpu *card, int di
 	struct inventory *inv = reader->inv;
 	size_t had = inv->nparents;
 	const struct inv_query *query = reader->query;
-	bool grouped = (query->config || query->gpus) && read_vfs(inv, card, dir);
+	bool grouped = read_vfs(inv, card, dir);
 	char generic[TYPE_SIZE];
 	const char *name;
 

@@ -162,18 +162,14 @@ struct inv_query {
 	const char *const *types;
 	bool names; /* with inv_no_types: reads the names of all mdev types, and nothing else of them */
 
-	/*
-	 * If `types` is NULL: also lists NVIDIA, AMD and Intel GPUs with another driver, no driver, or plain VFs.
-	 * Without a configuration, plain VFs of GPUs are then read under the name "gpu-DEVICE".
-	 */
-	bool gpus;
-
 	/* If set, reads only these cards and the cards with mdevs; "" ends the list. */
 	const char (*cards)[PCI_SIZE];
 
 	/*
-	 * Calls pool_make() with this configuration. NULL: none. It also names the cards with plain VFs that are read,
-	 * and the types of NVIDIA's variant driver that are looked up although no VF lists them.
+	 * Calls pool_make() with this configuration. It also names the cards with plain VFs that are read, and the types
+	 * of NVIDIA's variant driver that are looked up although no VF lists them. NULL: plain VFs of GPUs are read
+	 * under the name "gpu-DEVICE". If it has no sections and `types` is NULL, all GPUs that could be in a pool are
+	 * listed: also NVIDIA, AMD and Intel GPUs with another driver, no driver, or plain VFs.
 	 */
 	const struct config *config;
 };

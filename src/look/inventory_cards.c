@@ -8,6 +8,7 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
+#include "config/config.h"
 #include "internal.h"
 #include "base/text.h"
 
@@ -229,7 +230,8 @@ static void read_vfs(struct inv_reader *reader, struct inv_pgpu *card, int dir)
 static void read_device(struct inv_reader *reader, const char *address, int dir, const struct inv_pgpu *known)
 {
 	struct inventory *inv = reader->inv;
-	bool all = !reader->query->types;
+	const struct config *config = reader->query->config;
+	bool all = !reader->query->types, any = !config || !config->nsections;
 	struct inv_pgpu *card = known ? NULL : inv_add_pgpu(inv, address), *device;
 
 	if (card) {
@@ -243,8 +245,7 @@ static void read_device(struct inv_reader *reader, const char *address, int dir,
 			device->vf_device[0] = '\0';
 	}
 	/* A card without VFs is not a pGPU. Only a GPU with a reason stays in the list. */
-	if (card && !card->sriov &&
-	    !(all && card->gpu && inv_explain_gpu(card, reader->host, dir, reader->query->gpus)))
+	if (card && !card->sriov && !(all && card->gpu && inv_explain_gpu(card, reader->host, dir, any)))
 		inv->npgpus--;
 }
 

@@ -279,7 +279,8 @@ static bool is_listed(const struct inv_type *list, size_t n, const struct inv_ty
 
 int inventory_names(const struct host *host, unsigned int frameworks, struct inv_type **out, size_t *n, struct err *err)
 {
-	const struct inv_query query = { .frameworks = frameworks, .types = inv_no_types, .names = true };
+	/* Plain VFs have no types. */
+	const struct inv_query query = { .frameworks = frameworks & ~INV_VF, .types = inv_no_types, .names = true };
 	autoinventory struct inventory inv = { 0 };
 	int r = inventory_read(&inv, host, &query, err);
 

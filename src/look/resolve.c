@@ -13,7 +13,7 @@
 #include "look/libvirt_files.h"
 #include "look/mdevctl_files.h"
 
-enum { MORE_SIZE = 48, LIBVIRT_CHANGES_FRAMEWORK = 11000000, NAMED = INV_MDEV | INV_VARIANT };
+enum { MORE_SIZE = 48, LIBVIRT_CHANGES_FRAMEWORK = 11000000 };
 
 static void add_type(struct resolved_request *resolved, const char *type)
 {
@@ -26,13 +26,13 @@ unsigned int resolve_frameworks(const struct vgpu_request *req)
 	return req->kind == REQUEST_MDEV ? INV_MDEV : INV_VARIANT | INV_VF;
 }
 
-/* Reads the type names of these frameworks, except plain VFs, which have none. */
+/* Reads the type names of these frameworks. */
 static int read_names(struct world *world, unsigned int frameworks, struct err *err)
 {
-	if (!(frameworks & NAMED & ~world->names_known))
+	if (!(frameworks & ~world->names_known))
 		return 0;
 	free(world->names);
-	world->names_known |= frameworks & NAMED;
+	world->names_known |= frameworks;
 	return inventory_names(world->host, world->names_known, &world->names, &world->nnames, err);
 }
 

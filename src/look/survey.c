@@ -89,8 +89,7 @@ static int read_host(struct world *w, struct err *err)
 {
 	autofree char(*cards)[PCI_SIZE] = NULL;
 	autofree const char **types = reads_all(w) ? NULL : types_of(w);
-	/* Without a pool, read all GPUs that could be in a pool. */
-	struct inv_query query = { .types = types, .config = w->config, .gpus = !w->config->nsections };
+	struct inv_query query = { .types = types, .config = w->config };
 	size_t ncards = 0;
 
 	inventory_free(&w->inv);

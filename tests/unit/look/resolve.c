@@ -84,7 +84,7 @@ static const struct row of_frameworks[] = {
 
 static unsigned int frameworks_of(const char *known, size_t len)
 {
-	return (memchr(known, 'm', len) ? INV_MDEV : 0) | (memchr(known, 'v', len) ? INV_VARIANT : 0);
+	return (memchr(known, 'm', len) ? INV_MDEV : 0) | (memchr(known, 'v', len) ? INV_VARIANT | INV_VF : 0);
 }
 
 static struct world facts_of(const struct row *row)
