@@ -48,7 +48,7 @@ int adopt_device(const struct adoption *adoption, const struct inv_device *devic
 	const struct inventory *inv = adoption->inv;
 	const struct request *request = adoption->request;
 	const struct inv_pgpu *card = inventory_card_of(device);
-	const struct inv_type *type = inventory_type_of(inv, &device->vgpu);
+	const struct inv_type *type = inventory_type(inv, card, device->vgpu.type);
 	struct lease lease = lease_for(request, &device->vgpu);
 	struct event_about about;
 	struct owner_facts facts = { .framework = device->vgpu.framework,

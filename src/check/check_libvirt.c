@@ -277,7 +277,7 @@ static bool has_other_type(const struct check *check)
 	const struct inv_parent *vf = inventory_parent(check->inv, resolved->req->id);
 	const char *type = resolved->types[0];
 
-	return resolved->ntypes && inventory_type(check->inv, type) &&
+	return resolved->ntypes && inventory_type(check->inv, NULL, type) &&
 	       (!config_section(check->config, type) || (vf && !pool_gives(vf, type)));
 }
 

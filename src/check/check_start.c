@@ -41,7 +41,7 @@ static void start_begin(struct start *s, struct check *check)
 static bool share_capacity(const struct inventory *inv, const struct inv_pgpu *card, const char *type,
 			   const char *other)
 {
-	const struct inv_type *a = inventory_type_on(inv, card, type), *b = inventory_type_on(inv, card, other);
+	const struct inv_type *a = inventory_type(inv, card, type), *b = inventory_type(inv, card, other);
 
 	return !a || !b || !a->slices == !b->slices;
 }

@@ -71,7 +71,7 @@ static long long framebuffer_used_mib(const struct inventory *inv, const struct 
 	long long sum = 0;
 
 	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, card, d));) {
-		const struct inv_type *type = inventory_type_of(inv, &d->vgpu);
+		const struct inv_type *type = inventory_type(inv, card, d->vgpu.type);
 
 		if (!type || type->framebuffer_mib < 0)
 			return -1;

@@ -184,7 +184,8 @@ struct card_row *status_row(const struct status *status, const char *pgpu)
 
 static void add_vgpu(struct status *status, const struct vgpu_ref *ref, const struct lease *lease)
 {
-	const struct inv_type *type = inventory_type_of(&status->cmd->world.inv, ref);
+	const struct inventory *inv = &status->cmd->world.inv;
+	const struct inv_type *type = inventory_type(inv, inventory_pgpu(inv, ref->pgpu), ref->type);
 	struct card_row *row = status_row(status, ref->pgpu);
 
 	status->nall++;

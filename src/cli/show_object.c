@@ -147,7 +147,8 @@ static int read_facts(struct facts *facts, const struct status *status, struct e
 		inventory_explain_card(&cmd->host, id, false, reason);
 		return err_set(err, ENOENT, "%s: not a vGPU: %s", id, reason);
 	}
-	facts->type = inventory_type_of(&cmd->world.inv, &facts->ref);
+	facts->type = inventory_type(&cmd->world.inv, inventory_pgpu(&cmd->world.inv, facts->ref.pgpu),
+				     facts->ref.type);
 	facts->exists = inventory_presence(&cmd->world.inv, &cmd->host, &facts->ref);
 	facts->row = status_row(status, facts->ref.pgpu);
 	struct vfio_users *users = vfio_users_read(&cmd->host, sys_now_ms() + LOOK_MS);

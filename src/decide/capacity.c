@@ -15,7 +15,7 @@
 static int mig_mode(const struct inventory *inv, const struct inv_pgpu *card)
 {
 	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, card, d));) {
-		const struct inv_type *t = inventory_type_on(inv, card, d->vgpu.type);
+		const struct inv_type *t = inventory_type(inv, card, d->vgpu.type);
 
 		if (t)
 			return t->slices > 0;
@@ -155,7 +155,7 @@ static struct card_load load_of(const struct asked *asked)
 		/* A reserved VF counts as the reserved type, because a start removes an orphan of another type. */
 		const char *type = lease && lease->state == LEASE_RESERVED ? lease->vgpu.type
 									   : type_of(d, lease, asked->type->id);
-		const struct inv_type *t = inventory_type_on(&world->inv, asked->card, type);
+		const struct inv_type *t = inventory_type(&world->inv, asked->card, type);
 		int mib = t ? t->framebuffer_mib : lease ? lease->framebuffer_mib : UNKNOWN;
 
 		if (strcmp(d->vgpu.type, asked->type->id) != 0) {
@@ -164,7 +164,7 @@ static struct card_load load_of(const struct asked *asked)
 			load.elsewhere |= !pool_gives(d->parent, asked->type->id);
 		}
 		load.devices++;
-		add_size(&load, inventory_type_on(&world->inv, asked->card, d->vgpu.type));
+		add_size(&load, inventory_type(&world->inv, asked->card, d->vgpu.type));
 		load_one(&load, asked->type, type, mib, lease);
 	}
 	load.mixed |= offers_another_size(asked->card, load.known_mib);

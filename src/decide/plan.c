@@ -62,7 +62,7 @@ bool plan_refuse_device(struct planner *p, const char *fmt, ...)
 bool plan_type_means(const struct planner *p, const struct inv_pgpu *card, const char *type)
 {
 	const struct resolved_request *resolved = p->resolved;
-	const struct inv_type *t = inventory_type_on(&p->world->inv, card, type);
+	const struct inv_type *t = inventory_type(&p->world->inv, card, type);
 	const char *called = resolved->called;
 
 	if (!*called && resolved->ntypes)
@@ -109,8 +109,8 @@ void plan_only_type(const struct planner *p, const struct inv_parent *vf)
 
 void plan_step(const struct planner *p, enum step_kind kind, const struct vgpu_ref *vgpu, const char *why)
 {
-	const struct inv_type *t = inventory_type_of(&p->world->inv, vgpu);
 	const struct inv_pgpu *card = inventory_pgpu(&p->world->inv, vgpu->pgpu);
+	const struct inv_type *t = inventory_type(&p->world->inv, card, vgpu->type);
 
 	*p->step = (struct step){ .kind = kind,
 				  .vgpu = *vgpu,

@@ -91,7 +91,7 @@ static bool source_fits(struct planner *p)
 		return plan_refuse(
 			p, "%s%s%s on the source, but %s is %s here; a migration needs the same type on both hosts",
 			source->name, *source->model ? " of " : "", source->model, resolved->types[0],
-			inventory_type(&world->inv, resolved->types[0])->name);
+			inventory_type(&world->inv, NULL, resolved->types[0])->name);
 	return true;
 }
 

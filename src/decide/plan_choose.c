@@ -95,7 +95,7 @@ bool plan_may_remove(const struct world *world, const char *id)
 static bool blocks_type(const struct inventory *inv, const struct inv_pgpu *card, const char *type,
 			const char *requested)
 {
-	const struct inv_type *a = inventory_type_on(inv, card, type), *b = inventory_type_on(inv, card, requested);
+	const struct inv_type *a = inventory_type(inv, card, type), *b = inventory_type(inv, card, requested);
 
 	/* A MIG-backed type blocks no other type. */
 	if (!card->nvidia || !a || !b || a->slices || b->slices)
@@ -110,8 +110,8 @@ static bool blocks_type(const struct inventory *inv, const struct inv_pgpu *card
 static bool gives_capacity(const struct candidate *c, const struct inventory *inv, const char *type,
 			   const struct inv_parent *parent)
 {
-	const struct inv_type *requested = inventory_type_on(inv, c->card, c->type);
-	const struct inv_type *removed = inventory_type_on(inv, c->card, type);
+	const struct inv_type *requested = inventory_type(inv, c->card, c->type);
+	const struct inv_type *removed = inventory_type(inv, c->card, type);
 	bool mig = (requested && requested->slices) || (removed && removed->slices);
 
 	if ((mig || c->space.cause == CAUSE_CAP) && strcmp(type, c->type) != 0)
@@ -148,7 +148,7 @@ static void add_removable(struct planner *p, struct removable *found, const stru
 		found->stays = true;
 	else if (goes && found->nothers < PLAN_REMOVES_MAX && gives_capacity(c, inv, vgpu->type, parent))
 		found->others[found->nothers++] = (struct removable_other){
-			vgpu->id, worth_of(found, inventory_type_on(inv, c->card, vgpu->type))
+			vgpu->id, worth_of(found, inventory_type(inv, c->card, vgpu->type))
 		};
 }
 
@@ -254,7 +254,7 @@ static bool find_capacity(const struct planner *p, struct candidate *c, const ch
 	if (!plan_type_means(p, c->card, type)) {
 		c->space.cause = CAUSE_OTHER_TYPE;
 		snprintf(c->space.reason, sizeof(c->space.reason), "%s is %s there", type,
-			 inventory_type_on(&p->world->inv, c->card, type)->name);
+			 inventory_type(&p->world->inv, c->card, type)->name);
 		return pool_serves(c->card, type);
 	}
 	if (p->only && !gives_vf(p->only, type, &c->space))
@@ -343,7 +343,7 @@ static void pass_over(const struct planner *p, const char *type, struct search *
 /* Are `a` and `b` one type of two models (T4-2Q, A40-2Q)? Then placement decides, not the order of the types. */
 static bool is_alike(const struct world *world, const char *a, const char *b)
 {
-	const struct inv_type *x = inventory_type(&world->inv, a), *y = inventory_type(&world->inv, b);
+	const struct inv_type *x = inventory_type(&world->inv, NULL, a), *y = inventory_type(&world->inv, NULL, b);
 	const char *of_x = x ? strrchr(x->name, '-') : NULL, *of_y = y ? strrchr(y->name, '-') : NULL;
 
 	return of_x && of_y && strcmp(of_x, of_y) == 0 && x->framebuffer_mib == y->framebuffer_mib &&

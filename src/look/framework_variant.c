@@ -211,7 +211,7 @@ static void look_up_configured(struct inv_reader *reader, struct inv_pgpu *pgpu)
 	int slices;
 
 	for (size_t i = 0; (type = pool_name(reader->query->config, pgpu, i)); i++) {
-		if (!typelist_number(type) || inventory_type_on(reader->inv, pgpu, type))
+		if (!typelist_number(type) || inventory_type(reader->inv, pgpu, type))
 			continue;
 		if (pgpu->types_hid)
 			add_type(reader->inv, pgpu, type, NULL);

@@ -219,27 +219,12 @@ enum presence inventory_presence(const struct inventory *inv, const struct host 
 	return r < 0 ? PRESENCE_UNKNOWN : r ? PRESENT : ABSENT;
 }
 
-const struct inv_type *inventory_type(const struct inventory *inv, const char *id)
+struct inv_type *inventory_type(const struct inventory *inv, const struct inv_pgpu *card, const char *id)
 {
 	for (size_t i = 0; i < inv->ntypes; i++)
-		if (strcmp(inv->types[i]->id, id) == 0)
+		if (strcmp(inv->types[i]->id, id) == 0 && (!card || inventory_type_is_of(inv->types[i], card)))
 			return inv->types[i];
 	return NULL;
-}
-
-struct inv_type *inventory_type_on(const struct inventory *inv, const struct inv_pgpu *card, const char *id)
-{
-	for (size_t i = 0; card && i < inv->ntypes; i++)
-		if (strcmp(inv->types[i]->id, id) == 0 && inventory_type_is_of(inv->types[i], card))
-			return inv->types[i];
-	return NULL;
-}
-
-const struct inv_type *inventory_type_of(const struct inventory *inv, const struct vgpu_ref *vgpu)
-{
-	const struct inv_pgpu *card = inventory_pgpu(inv, vgpu->pgpu);
-
-	return card ? inventory_type_on(inv, card, vgpu->type) : inventory_type(inv, vgpu->type);
 }
 
 struct inv_pgpu *inventory_pgpu(const struct inventory *inv, const char *address)

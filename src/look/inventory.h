@@ -249,14 +249,9 @@ const struct inv_device *inventory_next_on(const struct inventory *inv, const st
  */
 enum presence inventory_presence(const struct inventory *inv, const struct host *host, const struct vgpu_ref *vgpu);
 
-/* Finds a type on any card, or on the model of `card`, because models can use an ID differently. NULL: not known. */
-const struct inv_type *inventory_type(const struct inventory *inv, const char *id);
-struct inv_type *inventory_type_on(const struct inventory *inv, const struct inv_pgpu *card, const char *id);
-
+/* A type of the model of `card`, because models can use an ID differently; `card` NULL: of any. NULL: not known. */
+struct inv_type *inventory_type(const struct inventory *inv, const struct inv_pgpu *card, const char *id);
 bool inventory_type_is_of(const struct inv_type *type, const struct inv_pgpu *card);
-
-/* The type of a vGPU. If its card is not known, searches all cards. */
-const struct inv_type *inventory_type_of(const struct inventory *inv, const struct vgpu_ref *vgpu);
 
 struct inv_pgpu *inventory_pgpu(const struct inventory *inv, const char *address);
 struct inv_parent *inventory_parent(const struct inventory *inv, const char *name);

@@ -113,7 +113,7 @@ bool inventory_type_is_of(const struct inv_type *type, const struct inv_pgpu *pg
 
 struct inv_type *inv_find_type(struct inventory *inv, const struct inv_pgpu *pgpu, const char *id)
 {
-	struct inv_type *known = inventory_type_on(inv, pgpu, id), fresh = { .framework = pgpu->framework };
+	struct inv_type *known = inventory_type(inv, pgpu, id), fresh = { .framework = pgpu->framework };
 
 	if (known)
 		return known;

@@ -21,7 +21,7 @@ static void put_fact(char *dst, size_t size, const char *src)
 void migration_facts_type(struct migration_facts *facts, const struct inventory *inv, const struct inv_pgpu *card,
 			  const char *type)
 {
-	const struct inv_type *t = inventory_type_on(inv, card, type);
+	const struct inv_type *t = card ? inventory_type(inv, card, type) : NULL;
 
 	*facts = (struct migration_facts){ 0 };
 	put_fact(facts->type, sizeof(facts->type), type);

@@ -70,8 +70,8 @@ static const struct inv_type *type_of(struct setup *w, const struct inv_pgpu *ca
 {
 	struct inv_type *t = &w->types[w->inv.ntypes];
 
-	if (inventory_type_on(&w->inv, card, id))
-		return inventory_type_on(&w->inv, card, id);
+	if (inventory_type(&w->inv, card, id))
+		return inventory_type(&w->inv, card, id);
 	w->known[w->inv.ntypes++] = t;
 	t->framework = card->framework;
 	snprintf(t->id, sizeof(t->id), "%s", id);

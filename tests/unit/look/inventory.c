@@ -41,7 +41,7 @@ static void a_card_with_vgpus_on_itself(void)
 	is(inv.pgpus[0]->device, "1eb8", "and so is its model");
 	ok(inv.pgpus[0]->numa == 1, "it is on its NUMA node");
 	is(inv.nvidia_driver, "550.90.05", "the driver's version is known");
-	type = inventory_type(&inv, "nvidia-222");
+	type = inventory_type(&inv, NULL, "nvidia-222");
 	ok(type && type->framebuffer_mib == 1024 && type->heads == 4 && type->max_instance == 16,
 	   "the description gives the numbers");
 	is(type ? type->resolution : NULL, "5120x2880", "and the resolution");
@@ -139,7 +139,7 @@ static void names_from_outside(void)
 	tree_add(&tree, T4 "/mdev_supported_types/nvidia-222/name = GRID\033[2J T4\n" T4
 			   "/mdev_supported_types/nvidia-231/available_instances = many\n");
 	ok(read_host(&tree.host, EVERYTHING) == 0, "a card with a number that is none is read");
-	type = inventory_type(&inv, "nvidia-222");
+	type = inventory_type(&inv, NULL, "nvidia-222");
 	is(type ? type->name : NULL, "GRID\033[2J T4", "a name is what the driver says");
 	ok(!inv.pgpus[0]->ready && strstr(inv.pgpus[0]->reason, "nvidia-231"), "the card is not ready: %s",
 	   inv.pgpus[0]->reason);

@@ -87,7 +87,7 @@ static void two_frameworks(void)
 		   d->parent == inventory_parent(&inv, "0001:c8:00.4") && d->parent->ndevices == 1,
 	   "a VF with a type is a vGPU, by its address");
 	is(d ? d->vgpu.type : NULL, "nvidia-1145", "of its type");
-	t = inventory_type(&inv, "nvidia-1147");
+	t = inventory_type(&inv, NULL, "nvidia-1147");
 	ok(t && t->framebuffer_mib == 1024 && t->max_instance == 32,
 	   "a type's size is told by its name, as is the most");
 	is(t ? t->name : NULL, "NVIDIA L40S-1Q", "with its name");

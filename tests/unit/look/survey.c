@@ -61,13 +61,14 @@ static void types(void)
 	look(false);
 	ok(s.inv.ndevices == 1 && s.inv.npgpus == 1 && inventory_offer(s.inv.pgpus[0], "nvidia-222"),
 	   "it has the device and the type that is asked for");
-	ok(!inventory_type(&s.inv, "nvidia-231"), "and for a start no other type");
+	ok(!inventory_type(&s.inv, NULL, "nvidia-231"), "and for a start no other type");
 	put(C, "nvidia-231", LEASE_ACTIVE, OTHER);
 	look(false);
-	ok(inventory_type(&s.inv, "nvidia-231"), "but those of the leases, which take capacity");
+	ok(inventory_type(&s.inv, NULL, "nvidia-231"), "but those of the leases, which take capacity");
 	put(C, "nvidia-999", LEASE_ACTIVE, OTHER);
 	look(false);
-	ok(s.leases.n == 1 && !inventory_type(&s.inv, "nvidia-999"), "a type that no card makes is asked for once");
+	ok(s.leases.n == 1 && !inventory_type(&s.inv, NULL, "nvidia-999"),
+	   "a type that no card makes is asked for once");
 	drop(C);
 }
 
