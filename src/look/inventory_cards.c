@@ -180,7 +180,7 @@ static bool can_have(int card, const char *address, const char *vf)
 
 bool inventory_read_card(const struct host *host, const char *address, struct inv_pgpu *card)
 {
-	*card = (struct inv_pgpu){ .numa = UNKNOWN };
+	*card = inv_new_pgpu(address);
 	if (!pci_parse(card->address, address))
 		return false;
 	autoclose int dir = inventory_open(host, card->address);

@@ -14,9 +14,6 @@
 
 enum { DRIVER_SIZE = 64 };
 
-/* The module of the vGPU host driver. NVIDIA's drivers for guests and bare metal do not have it. */
-#define VGPU_MODULE "sys/module/nvidia_vgpu_vfio"
-
 /* Reads a count with a time limit: sriov_numvfs blocks while the driver or the VFs change. 0: also if not known. */
 static long read_count(const char *address, int card, const char *attribute)
 {
@@ -53,88 +50,69 @@ static bool has_gvtg(const struct inv_pgpu *card)
 	return false;
 }
 
-/* Explains a card without vGPUs whose driver is not nvidia. */
-static void explain_driver(struct inv_pgpu *card, const char *driver)
+/* Reads the SR-IOV state of a card of NVIDIA's driver. True: its VFs can be enabled. */
+static bool read_sriov(struct inv_pgpu *card, int dir)
 {
-	if (strcmp(driver, "i915") == 0 && has_gvtg(card))
-		inv_not_ready(card, "its driver has registered no mdev types; load kvmgt with i915.enable_gvt=1");
-	else if (strcmp(driver, "i915") == 0)
-		inv_not_ready(card, "its model has no GVT-g; only VFs of it can be vGPUs, in [vf_NAME]");
-	else if (card->nvidia)
-		inv_not_ready(card, "it is bound to driver %s; vGPUs need NVIDIA's host driver", driver);
-	else if (strstr(driver, "vfio"))
-		inv_not_ready(card, "it is bound to driver %s; vGPUs need the vendor's driver", driver);
-	else
-		inv_not_ready(card, "its driver, %s, has registered no mdev types for it", driver);
+	bool can_have = !is_turing(card->device) && read_count(card->address, dir, "sriov_totalvfs") > 0;
+
+	card->nvfs = (int)read_count(card->address, dir, "sriov_numvfs");
+	card->sriov = card->nvfs > 0 || can_have;
+	return can_have;
 }
 
-static void explain_no_types(struct inv_pgpu *card, const struct host *host)
+/* Is no VF bound to the nvidia driver? Sets `other` to a driver of the VFs; "": none. False also without VFs. */
+static bool lacks_nvidia(const struct inv_pgpu *card, int dir, char other[DRIVER_SIZE])
 {
-	if (!sys_exists(host->root, VGPU_MODULE))
+	char path[32], driver[DRIVER_SIZE];
+
+	*other = '\0';
+	for (int n = 0; n < card->nvfs; n++) {
+		snprintf(path, sizeof(path), "virtfn%d/driver", n);
+		if (sys_link(dir, path, driver, sizeof(driver)) < 0)
+			continue;
+		if (strcmp(driver, "nvidia") == 0)
+			return false;
+		memcpy(other, driver, sizeof(driver));
+	}
+	return card->nvfs && sys_exists(dir, "virtfn0");
+}
+
+/*
+ * Explains why a card or VF of the nvidia driver has no types. NVIDIA's drivers for guests and bare metal do not have the
+ * module, without which no other step helps.
+ */
+static void explain_nvidia(struct inv_pgpu *card, const struct host *host, int dir, bool is_vf)
+{
+	bool can_have = !is_vf && read_sriov(card, dir);
+	char other[DRIVER_SIZE];
+
+	if (!sys_exists(host->root, "sys/module/nvidia_vgpu_vfio"))
 		inv_not_ready(
 			card,
 			"its driver supports no vGPUs; the module nvidia_vgpu_vfio of the vGPU host driver is not loaded");
-	else
+	else if (can_have && card->nvfs == 0)
 		inv_not_ready(
 			card,
-			"no vGPU types registered yet; nvidia-vgpud has not finished or has failed (see its journal)");
-}
-
-/* Explains that no VF is bound to the nvidia driver. False: a VF is bound to nvidia, or the card has no VFs. */
-static bool explain_vf_drivers(struct inv_pgpu *card, int dir)
-{
-	char path[32], driver[DRIVER_SIZE], other[DRIVER_SIZE] = "";
-	int n;
-
-	for (n = 0; n < card->nvfs; n++) {
-		snprintf(path, sizeof(path), "virtfn%d", n);
-		if (!sys_exists(dir, path))
-			break;
-		snprintf(path, sizeof(path), "virtfn%d/driver", n);
-		sys_link(dir, path, driver, sizeof(driver));
-		if (strcmp(driver, "nvidia") == 0)
-			return false;
-		if (*driver)
-			memcpy(other, driver, sizeof(other));
-	}
-	if (n == 0)
-		return false;
-	if (*other)
+			"its VFs are not enabled; run 'systemctl restart vgpu-sriov@%s', and enable this unit for each boot",
+			card->address);
+	else if (!is_vf && !card->sriov && needs_vfs(card))
+		inv_not_ready(card, sys_exists(dir, "sriov_totalvfs")
+					    ? "it cannot have VFs (sriov_totalvfs is 0); enable SR-IOV and Above 4G "
+					      "Decoding in the firmware setup"
+					    : "it has no SR-IOV capability, which its vGPUs need; enable SR-IOV in the "
+					      "firmware setup (troubleshooting: it-has-no-sr-iov-capability)");
+	else if (!lacks_nvidia(card, dir, other))
+		inv_not_ready(card, INV_NO_TYPES_YET);
+	else if (*other)
 		inv_not_ready(card, "its VFs are bound to driver %s; unbind them, and bind them to nvidia", other);
 	else
 		inv_not_ready(card,
 			      "no driver is bound to its VFs; bind them to nvidia, or reset them with "
 			      "'systemctl restart vgpu-sriov@%s'",
 			      card->address);
-	return true;
 }
 
-static void explain_nvidia(struct inv_pgpu *card, const struct host *host, int dir)
-{
-	bool has_sriov = sys_exists(dir, "sriov_totalvfs"), can_have;
-
-	card->nvfs = (int)read_count(card->address, dir, "sriov_numvfs");
-	can_have = has_sriov && !is_turing(card->device) && read_count(card->address, dir, "sriov_totalvfs") > 0;
-	card->sriov = card->nvfs > 0 || can_have;
-	/* Without the module, no other step helps. */
-	if (!sys_exists(host->root, VGPU_MODULE))
-		explain_no_types(card, host);
-	else if (can_have && card->nvfs == 0)
-		inv_not_ready(
-			card,
-			"its VFs are not enabled; run 'systemctl restart vgpu-sriov@%s', and enable this unit for each boot",
-			card->address);
-	else if (!card->sriov && needs_vfs(card))
-		inv_not_ready(card, has_sriov
-					    ? "it cannot have VFs (sriov_totalvfs is 0); enable SR-IOV and Above 4G "
-					      "Decoding in the firmware setup"
-					    : "it has no SR-IOV capability, which its vGPUs need; enable SR-IOV in the "
-					      "firmware setup (troubleshooting: it-has-no-sr-iov-capability)");
-	else if (card->nvfs == 0 || !explain_vf_drivers(card, dir))
-		explain_no_types(card, host);
-}
-
-#define TYPED_VFS "virtfn0/nvidia/current_vgpu_type"
+#define TYPED "nvidia/current_vgpu_type"
 
 /* Explains why a card or VF is not a parent of mdevs. */
 static void explain(struct inv_pgpu *card, const struct host *host, int dir)
@@ -143,20 +121,28 @@ static void explain(struct inv_pgpu *card, const struct host *host, int dir)
 	char driver[DRIVER_SIZE];
 
 	sys_link(dir, "driver", driver, sizeof(driver));
-	if (sys_exists(dir, is_vf ? "nvidia/current_vgpu_type" : TYPED_VFS))
+	if (sys_exists(dir, is_vf ? TYPED : "virtfn0/" TYPED))
 		inv_not_ready(
 			card,
 			"it provides vGPUs on VFs (NVIDIA's vendor-specific VFIO framework), not mdevs; use <hostdev type='pci'>");
-	else if (!*driver && card->nvidia && sys_exists(host->root, "sys/bus/pci/drivers/nvidia"))
-		inv_not_ready(card, "no driver is bound to it, although nvidia is loaded; bind it, and see dmesg");
 	else if (!*driver)
-		inv_not_ready(card, "no driver is bound to it; load the vGPU host driver");
-	else if (strcmp(driver, "nvidia") != 0)
-		explain_driver(card, driver);
-	else if (is_vf)
-		explain_no_types(card, host);
+		inv_not_ready(card,
+			      card->nvidia && sys_exists(host->root, "sys/bus/pci/drivers/nvidia")
+				      ? "no driver is bound to it, although nvidia is loaded; bind it, and see dmesg"
+				      : "no driver is bound to it; load the vGPU host driver");
+	else if (strcmp(driver, "nvidia") == 0)
+		explain_nvidia(card, host, dir, is_vf);
+	else if (strcmp(driver, "i915") == 0)
+		inv_not_ready(card,
+			      has_gvtg(card)
+				      ? "its driver has registered no mdev types; load kvmgt with i915.enable_gvt=1"
+				      : "its model has no GVT-g; only VFs of it can be vGPUs, in [vf_NAME]");
+	else if (card->nvidia)
+		inv_not_ready(card, "it is bound to driver %s; vGPUs need NVIDIA's host driver", driver);
+	else if (strstr(driver, "vfio"))
+		inv_not_ready(card, "it is bound to driver %s; vGPUs need the vendor's driver", driver);
 	else
-		explain_nvidia(card, host, dir);
+		inv_not_ready(card, "its driver, %s, has registered no mdev types for it", driver);
 }
 
 void inventory_no_offer(const struct inv_pgpu *card, char reason[REASON_SIZE])
@@ -170,18 +156,18 @@ void inventory_no_offer(const struct inv_pgpu *card, char reason[REASON_SIZE])
 		text_copy(reason, REASON_SIZE, "its driver offers no vGPU of any type now; see dmesg");
 }
 
-/* Reads the name of the card's driver. False: it is not a VFIO driver. */
-static bool is_given(int dir, char *driver, size_t size)
+static bool is_given(int dir)
 {
-	return sys_link(dir, "driver", driver, size) >= 0 && strstr(driver, "vfio");
+	char driver[DRIVER_SIZE];
+
+	return sys_link(dir, "driver", driver, sizeof(driver)) >= 0 && strstr(driver, "vfio");
 }
 
 bool inventory_is_given(const struct host *host, const char *address)
 {
 	autoclose int dir = inventory_open(host, address);
-	char driver[64];
 
-	return dir >= 0 && is_given(dir, driver, sizeof(driver));
+	return dir >= 0 && is_given(dir);
 }
 
 /* Are VFs being disabled? The kernel disables VFs in order, and waits for a VF that a guest uses. */
@@ -197,18 +183,17 @@ static bool vfs_are_going(const char *address, int dir)
 }
 
 /* Explains why a card configured for plain VFs has none, or why a VF is not a plain VF. */
-static void explain_plain(struct inv_pgpu *card, int dir)
+static void explain_plain(struct inv_pgpu *card, const struct host *host, int dir)
 {
 	autoclose int physfn = sys_dir(dir, "physfn");
-	char name[64];
 
 	if (vfs_are_going(card->address, physfn >= 0 ? physfn : dir))
 		inv_not_ready(card, "%s VFs are being disabled, but a guest still has one; shut down that guest",
 			      physfn >= 0 ? "its card's" : "its");
-	else if (sys_link(dir, "physfn", name, sizeof(name)) == 0 || sys_link(dir, "virtfn0", name, sizeof(name)) == 0)
+	else if (physfn >= 0 || sys_exists(dir, "virtfn0"))
 		inv_not_ready(card, INV_NEEDS_TYPE);
-	else if (is_given(dir, name, sizeof(name)))
-		explain_driver(card, name);
+	else if (is_given(dir))
+		explain(card, host, dir);
 	else if (read_count(card->address, dir, "sriov_totalvfs") > 0)
 		inv_not_ready(card, "its VFs are not enabled; set sriov_numvfs, at each boot in the way that the "
 				    "vendor documents");
@@ -224,7 +209,7 @@ bool inv_explain_gpu(struct inv_pgpu *card, const struct host *host, int dir, bo
 	sys_link(dir, "driver", driver, sizeof(driver));
 	if (card->nvidia && (any || strcmp(driver, "nvidia") == 0)) {
 		explain(card, host, dir);
-		return !sys_exists(dir, TYPED_VFS);
+		return !sys_exists(dir, "virtfn0/" TYPED);
 	}
 	if (!any || (!amd && strcmp(card->vendor, "8086") != 0))
 		return false;
@@ -241,28 +226,25 @@ bool inv_explain_gpu(struct inv_pgpu *card, const struct host *host, int dir, bo
 	if (card->nvfs > 0)
 		inv_not_ready(card, "its VFs are plain ones; name it in [vf_NAME]");
 	else
-		explain_plain(card, dir);
+		explain_plain(card, host, dir);
 	return true;
 }
 
-/* Explains why a VF is missing: what prevents its card from having the VF. */
-static void explain_vfs(struct inv_pgpu *card, const struct host *host, const char *physfn, int dir)
+/* Explains why `card` does not have a VF. */
+static void explain_no_vf(struct inv_pgpu *card, const struct host *host)
 {
-	struct inv_pgpu pf = inv_new_pgpu(physfn);
-	bool going = vfs_are_going(physfn, dir);
-	long n;
-
-	inv_read_card(&pf, dir);
+	autoclose int dir = inventory_open(host, card->address);
+	bool going = vfs_are_going(card->address, dir);
 	/* sriov_numvfs does not answer while VFs are being disabled. */
-	n = going ? 0 : read_count(physfn, dir, "sriov_numvfs");
+	long n = going ? 0 : read_count(card->address, dir, "sriov_numvfs");
+
 	if (n > 0)
-		inv_not_ready(&pf, "only %ld of its %ld VFs are enabled; see sriov_numvfs", n,
-			      read_count(physfn, dir, "sriov_totalvfs"));
-	else if (!going && pf.nvidia)
-		explain(&pf, host, dir);
+		inv_not_ready(card, "only %ld of its %ld VFs are enabled; see sriov_numvfs", n,
+			      read_count(card->address, dir, "sriov_totalvfs"));
+	else if (!going && card->nvidia)
+		explain(card, host, dir);
 	else
-		explain_plain(&pf, dir);
-	inv_not_ready(card, "its card is %s; %s", physfn, pf.reason);
+		explain_plain(card, host, dir);
 }
 
 void inventory_explain_card(const struct host *host, const char *address, bool plain, char reason[REASON_SIZE])
@@ -281,19 +263,19 @@ void inventory_explain_card(const struct host *host, const char *address, bool p
 	}
 	autoclose int dir = inventory_open(host, pci);
 
-	card = inv_new_pgpu(pci);
-	inv_read_card(&card, dir);
-	autoclose int pf = dir < 0 && inventory_vf_card(host, pci, &could) ? inventory_open(host, could.address) : -1;
-	if (pf >= 0)
-		explain_vfs(&card, host, could.address, pf);
-	else if (dir < 0)
+	inventory_read_card(host, pci, &card);
+	if (dir < 0 && inventory_vf_card(host, pci, &could)) {
+		explain_no_vf(&could, host);
+		inv_not_ready(&card, "its card is %s; %s", could.address, could.reason);
+	} else if (dir < 0) {
 		inv_not_ready(&card, "%s", dir == -ENOENT ? "no PCI device has this address" : err_describe(-dir));
-	else if (inv_kind(dir) == PCI_GOING_VF)
+	} else if (inv_kind(dir) == PCI_GOING_VF) {
 		inv_not_ready(&card, "it is being disabled, but a guest still has it; shut down that guest");
-	else if (plain)
-		explain_plain(&card, dir);
-	else
+	} else if (plain) {
+		explain_plain(&card, host, dir);
+	} else {
 		explain(&card, host, dir);
+	}
 	memcpy(reason, card.reason, REASON_SIZE);
 }
 
@@ -349,6 +331,7 @@ static void add_missing(struct found *found, enum missing_how how, const struct 
 		missing->at = *at;
 	inventory_read_card(found->host, address, &missing->card);
 	text_copy(missing->card.address, sizeof(missing->card.address), address);
+	missing->card.ready = false;
 	missing->card.framework = section->vf ? FW_VF : FW_MDEV;
 	if (inv_is_moved(&missing->card, found->host, address) &&
 	    pool_moved(section, &missing->card, missing->card.reason))

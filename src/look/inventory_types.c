@@ -229,14 +229,13 @@ const struct inv_parent *inv_free_vf(const struct inv_pgpu *pgpu)
 static void explain_no_types(struct inv_pgpu *pgpu, int dir)
 {
 	char(*ids)[TYPE_SIZE];
-	size_t n = list_types(&ids, dir);
 
-	if (n == 0 && pgpu->nvidia)
+	if (list_types(&ids, dir) == 0)
 		inv_not_ready(
-			pgpu,
-			"no vGPU types registered yet; nvidia-vgpud has not finished or has failed (see its journal)");
-	else if (n == 0)
-		inv_not_ready(pgpu, "no mdev types registered; its driver is still starting or has failed (see dmesg)");
+			pgpu, "%s",
+			pgpu->nvidia
+				? INV_NO_TYPES_YET
+				: "no mdev types registered; its driver is still starting or has failed (see dmesg)");
 }
 
 /* Adds the types of existing vGPUs, even if the query omits them. Their sizes decide which vGPUs still fit. */
