@@ -166,10 +166,10 @@ struct inv_query {
 	const char (*cards)[PCI_SIZE];
 
 	/*
-	 * Calls pool_make() with this configuration. It also names the cards with plain VFs that are read, and the types
-	 * of NVIDIA's variant driver that are looked up although no VF lists them. NULL: plain VFs of GPUs are read
-	 * under the name "gpu-DEVICE". If it has no sections and `types` is NULL, all GPUs that could be in a pool are
-	 * listed: also NVIDIA, AMD and Intel GPUs with another driver, no driver, or plain VFs.
+	 * Calls pool_make() with this configuration, which also names the plain VFs to read, and types of NVIDIA's
+	 * variant driver to look up although no VF lists them. NULL: plain VFs of GPUs are read under the name
+	 * "gpu-DEVICE". Without sections (or NULL), and if `types` is NULL, the GPUs that could be in a pool are
+	 * listed: NVIDIA, AMD and Intel GPUs with another driver, no driver, or plain VFs.
 	 */
 	const struct config *config;
 };

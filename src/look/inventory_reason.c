@@ -77,10 +77,7 @@ static bool lacks_nvidia(const struct inv_pgpu *card, int dir, char other[DRIVER
 	return card->nvfs && sys_exists(dir, "virtfn0");
 }
 
-/*
- * Explains why a card or VF of the nvidia driver has no types. NVIDIA's drivers for guests and bare metal do not have the
- * module, without which no other step helps.
- */
+/* Explains why a card or VF of the nvidia driver has no types. Drivers for guests and bare metal lack the module. */
 static void explain_nvidia(struct inv_pgpu *card, const struct host *host, int dir, bool is_vf)
 {
 	bool can_have = !is_vf && read_sriov(card, dir);
