@@ -317,7 +317,7 @@ static void log_refusal(const struct hook *hook, const struct err *err)
 					   .name = request ? request->name : NULL,
 					   .reason = refusal_words[refusal_of(err)] };
 
-	event_log(EVENT_REFUSED, &about, "%s: domain %s: %s", hook->op, hook->name, err->text);
+	event_log(EVENT_REFUSED, about, "%s: domain %s: %s", hook->op, hook->name, err->text);
 }
 
 /* The prefix of a refusal. It names this host if another host may show it: at a migration or restore. */

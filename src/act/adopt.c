@@ -50,7 +50,6 @@ int adopt_device(const struct adoption *adoption, const struct inv_device *devic
 	const struct inv_pgpu *card = inventory_card_of(device);
 	const struct inv_type *type = inventory_type(inv, card, device->vgpu.type);
 	struct lease lease = lease_for(request, &device->vgpu);
-	struct event_about about;
 	struct owner_facts facts = { .framework = device->vgpu.framework,
 				     .defined = mdevctl_defines_on(store->host, device->vgpu.id, device->vgpu.parent),
 				     .nova = request->nova };
@@ -70,8 +69,7 @@ int adopt_device(const struct adoption *adoption, const struct inv_device *devic
 	lease.framebuffer_mib = type ? type->framebuffer_mib : UNKNOWN;
 	if (lease_put(store, &lease, err) < 0)
 		return -err->code;
-	about = event_of(&lease);
-	event_log(EVENT_RESTORED, &about, "%s: domain %s: %s %s, %s on %s", adoption->op, lease.name,
+	event_log(EVENT_RESTORED, event_of(&lease), "%s: domain %s: %s %s, %s on %s", adoption->op, lease.name,
 		  there || lease.origin == LEASE_CREATED ? "restored the lease of" : "recorded", lease.vgpu.id,
 		  lease.vgpu.type, lease.vgpu.parent);
 	return 1;

@@ -366,9 +366,6 @@ int apply_step(struct apply *apply, const struct step *steps, size_t n, size_t i
 {
 	const struct step *step = &steps[i];
 	struct applied *done = &apply->done[i];
-	const struct event_about about = { .vgpu = &step->vgpu,
-					   .domain = apply->request->uuid,
-					   .name = apply->request->name };
 	bool made = step->kind == STEP_CREATE, stays;
 	int r = wait_turn(apply, step, err);
 	autoclose int lock = apply->lock;
@@ -388,9 +385,9 @@ int apply_step(struct apply *apply, const struct step *steps, size_t n, size_t i
 	else if (r < 0)
 		drop_rest(apply, steps, n, i);
 	else
-		event_log(made ? EVENT_CREATED : EVENT_ADOPTED, &about, "%s: domain %s: %s %s, %s on %s", apply->op,
-			  apply->request->name, made ? "created" : "adopted", step->vgpu.id, step->vgpu.type,
-			  step->vgpu.parent);
+		event_log(made ? EVENT_CREATED : EVENT_ADOPTED, event_for(apply->request, &step->vgpu),
+			  "%s: domain %s: %s %s, %s on %s", apply->op, apply->request->name,
+			  made ? "created" : "adopted", step->vgpu.id, step->vgpu.type, step->vgpu.parent);
 	return r;
 }
 

@@ -253,9 +253,9 @@ static void report_outcome(struct gc_item *item, int r, const struct err *err)
 		text_copy(item->fate.why, sizeof(item->fate.why), "its lease changed in the meantime");
 	} else if (r < 0) {
 		text_cut(item->trouble, sizeof(item->trouble), err->text);
-		event_log(EVENT_DELAYED, &about, "gc: %s cannot be released: %s", vgpu->id, err->text);
+		event_log(EVENT_DELAYED, about, "gc: %s cannot be released: %s", vgpu->id, err->text);
 	} else {
-		event_log(EVENT_RECLAIMED, &about, "gc: %s %s, %s on %s: %s",
+		event_log(EVENT_RECLAIMED, about, "gc: %s %s, %s on %s: %s",
 			  item->removes ? "removed" : "dropped the lease of", vgpu->id, vgpu->type, vgpu->parent,
 			  item->fate.why);
 	}
@@ -263,7 +263,6 @@ static void report_outcome(struct gc_item *item, int r, const struct err *err)
 
 static bool claim(struct gc *c, struct gc_item *item)
 {
-	const struct event_about about = event_of(&item->lease);
 	int64_t by_ms = sys_now_ms() + (int64_t)c->world.config->policy.lock_timeout_s * 1000;
 	struct err err = { 0 };
 	int r = release_claim(c->world.store, &item->lease, by_ms, &err);
@@ -275,8 +274,8 @@ static bool claim(struct gc *c, struct gc_item *item)
 		report_outcome(item, r, &err);
 	} else if (item->lease.state == LEASE_RESERVED) {
 		item->outcome = GC_GONE;
-		event_log(EVENT_RELEASED, &about, "gc: dropped the reservation of %s for domain %s: %s", item->vgpu.id,
-			  item->lease.name, item->fate.why);
+		event_log(EVENT_RELEASED, event_of(&item->lease), "gc: dropped the reservation of %s for domain %s: %s",
+			  item->vgpu.id, item->lease.name, item->fate.why);
 	}
 	return item->outcome == GC_GOES;
 }

@@ -102,7 +102,6 @@ int refusal_of_plan(const struct lifecycle *lifecycle, const struct plan *plan, 
 static void log_plan(struct rounds *r)
 {
 	const struct request *request = r->lifecycle->request;
-	const struct event_about about = { .domain = request->uuid, .name = request->name };
 	bool waits = r->plan.kind == PLAN_WAIT;
 	autofree char *text = NULL;
 	char *line, *rest;
@@ -116,7 +115,7 @@ static void log_plan(struct rounds *r)
 	plan_print(to, &r->plan, &r->world, !waits);
 	mem_close(to);
 	for (rest = text; (line = strsep(&rest, "\n")) && *line;)
-		event_decided(&about, "%s: domain %s: %s", r->apply.op, request->name, line);
+		event_decided(request, "%s: domain %s: %s", r->apply.op, request->name, line);
 }
 
 static struct failed_attempt *add_attempt(struct world *world, const struct vgpu_ref *vgpu, enum cause cause)
@@ -166,7 +165,6 @@ static int remove_one(struct rounds *r, const char *id, struct err *err)
 	const struct inv_device *device = inventory_device(&r->world.inv, id);
 	const struct lease *lease = lease_find(&r->world.leases, id);
 	int64_t deadline = sooner(release_by(policy), r->apply.wait_by_ms);
-	struct event_about about = { 0 };
 	int n;
 
 	if (sys_now_ms() >= r->apply.wait_by_ms)
@@ -175,19 +173,19 @@ static int remove_one(struct rounds *r, const char *id, struct err *err)
 			       id);
 	if (lease) {
 		n = release_now(&r->store, policy, lease, deadline, err);
-		about = event_of(lease);
 		if (n == 0)
-			event_log(EVENT_RECLAIMED, &about, "%s: domain %s: released %s of domain %s to free capacity",
-				  r->apply.op, r->lifecycle->request->name, id, lease->name);
+			event_log(EVENT_RECLAIMED, event_of(lease),
+				  "%s: domain %s: released %s of domain %s to free capacity", r->apply.op,
+				  r->lifecycle->request->name, id, lease->name);
 		return n;
 	}
 	if (!device)
 		return 0;
 	n = release_orphan(&r->store, policy, &device->vgpu, RELEASE_DEVICE, r->apply.wait_by_ms, err);
-	about.vgpu = &device->vgpu;
 	if (n == 0)
-		event_log(EVENT_RECLAIMED, &about, "%s: domain %s: removed orphan %s (%s on %s) to free capacity",
-			  r->apply.op, r->lifecycle->request->name, id, device->vgpu.type, device->vgpu.parent);
+		event_log(EVENT_RECLAIMED, (struct event_about){ .vgpu = &device->vgpu },
+			  "%s: domain %s: removed orphan %s (%s on %s) to free capacity", r->apply.op,
+			  r->lifecycle->request->name, id, device->vgpu.type, device->vgpu.parent);
 	return n;
 }
 
@@ -267,9 +265,6 @@ static const char *params_of(const struct rounds *r, size_t req, const struct st
 /* Records for later runs that a card failed. Full cards, changes of the host and killed writes do not count. */
 static void note_failure(struct rounds *r, const struct step *step, const struct err *why)
 {
-	const struct event_about about = { .vgpu = &step->vgpu,
-					   .domain = r->lifecycle->request->uuid,
-					   .name = r->lifecycle->request->name };
 	static const int no_failure[] = { EAGAIN, ECANCELED, ESTALE, EEXIST, EINTR, ENOSPC, EUSERS, EINPROGRESS };
 	struct err ignored;
 
@@ -280,8 +275,9 @@ static void note_failure(struct rounds *r, const struct step *step, const struct
 		return;
 	failure_note(&r->store, step->vgpu.pgpu, step->vgpu.type);
 	store_unlock(&r->store);
-	event_log(EVENT_FAILED, &about, "%s: domain %s: %s cannot create %s, and is tried last for a while: %s",
-		  r->apply.op, about.name, step->vgpu.pgpu, step->vgpu.type, why->text + why->cause);
+	event_log(EVENT_FAILED, event_for(r->lifecycle->request, &step->vgpu),
+		  "%s: domain %s: %s cannot create %s, and is tried last for a while: %s", r->apply.op,
+		  r->lifecycle->request->name, step->vgpu.pgpu, step->vgpu.type, why->text + why->cause);
 }
 
 static bool pause_round(struct rounds *r)
@@ -375,10 +371,9 @@ static void log_reserved(const struct rounds *r)
 
 	for (size_t i = 0; i < r->plan.nsteps; i++) {
 		const struct vgpu_ref *vgpu = &r->plan.steps[i].vgpu;
-		const struct event_about about = { .vgpu = vgpu, .domain = request->uuid, .name = request->name };
 
-		event_log(EVENT_RESERVED, &about, "%s: domain %s: reserved %s for %s, %s on %s", r->apply.op,
-			  request->name, vgpu->id, request->vgpus[i].id, vgpu->type, vgpu->parent);
+		event_log(EVENT_RESERVED, event_for(request, vgpu), "%s: domain %s: reserved %s for %s, %s on %s",
+			  r->apply.op, request->name, vgpu->id, request->vgpus[i].id, vgpu->type, vgpu->parent);
 	}
 }
 

@@ -155,14 +155,15 @@ void lifecycle_resumed(const struct lifecycle *lifecycle, const char *defined, s
 
 static void log_release(void *arg, const struct lease *lease, int r, const struct err *err)
 {
-	const struct event_about about = event_of(lease);
 
 	(void)arg;
 	if (r == 0)
-		event_log(EVENT_RELEASED, &about, "release: domain %s: released %s", lease->name, lease->vgpu.id);
+		event_log(EVENT_RELEASED, event_of(lease), "release: domain %s: released %s", lease->name,
+			  lease->vgpu.id);
 	else if (r < 0)
-		event_log(EVENT_DELAYED, &about, "release: domain %s: %s: not released yet: %s; run 'vgpu-lease gc'",
-			  lease->name, lease->vgpu.id, err->text);
+		event_log(EVENT_DELAYED, event_of(lease),
+			  "release: domain %s: %s: not released yet: %s; run 'vgpu-lease gc'", lease->name,
+			  lease->vgpu.id, err->text);
 }
 
 /*
@@ -177,14 +178,13 @@ static void note_failures(const struct store *store, const struct policy *policy
 	if (lease_list(store, &leases, &ignored) < 0)
 		return;
 	for (EACH(const struct lease *, lease, leases.list, leases.n)) {
-		const struct event_about about = event_of(lease);
 
 		if (strcmp(lease->domain, domain) != 0 || lease->state != LEASE_ACTIVE ||
 		    lease->origin != LEASE_CREATED ||
 		    asked_ms - lease->since_ms > (int64_t)policy->start_grace_s * 1000)
 			continue;
 		failure_note(store, lease->vgpu.pgpu, lease->vgpu.type);
-		event_log(EVENT_FAILED, &about,
+		event_log(EVENT_FAILED, event_of(lease),
 			  "release: domain %s: its start failed with %s on %s, which is tried last for a while",
 			  lease->name, lease->vgpu.type, lease->vgpu.pgpu);
 	}

@@ -58,7 +58,6 @@ static int give_up(const struct store *store, struct lease *lease, struct err *e
 /* Returns 1, or 0 if the lease was a reservation, which is dropped. */
 static int mark_releasing(struct store *store, struct lease *lease, int64_t asked_ms, struct err *err)
 {
-	const struct event_about about = event_of(lease);
 	bool reserved = lease->state == LEASE_RESERVED;
 
 	/* A write would restart the wait for the driver's clean-up, or end a delay that began after `asked_ms`. */
@@ -68,8 +67,8 @@ static int mark_releasing(struct store *store, struct lease *lease, int64_t aske
 	if (give_up(store, lease, err) < 0)
 		return -err->code;
 	if (reserved)
-		event_log(EVENT_RELEASED, &about, "release: domain %s: dropped the reservation of %s", lease->name,
-			  lease->vgpu.id);
+		event_log(EVENT_RELEASED, event_of(lease), "release: domain %s: dropped the reservation of %s",
+			  lease->name, lease->vgpu.id);
 	return !reserved;
 }
 
@@ -206,7 +205,7 @@ static int removal_write(struct removal *removal, int wait_ms, struct err *err)
 	int r;
 
 	removal->wait_ms = wait_ms;
-	r = timed_child_run(remove_device, removal, host->root, locks, wait_ms + REMOVE_SLACK_MS, 0, err);
+	r = timed_child_run(remove_device, removal, host->root, locks, wait_ms + REMOVE_SLACK_MS, err);
 	if (r == -ETIMEDOUT)
 		close(steal_fd(&removal->lock));
 	/* -EINTR: the child was killed after its write, which may have removed the device. */

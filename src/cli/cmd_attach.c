@@ -186,7 +186,6 @@ static int check_unused(const struct cmd *cmd, const struct lease *lease, struct
 static int release_lease(struct cmd *cmd, const struct lease *lease, struct err *err)
 {
 	const struct policy *policy = &cmd->config.policy;
-	const struct event_about about = event_of(lease);
 	bool removes = release_removes(&cmd->store, lease) && kernel_exists(&cmd->host, &lease->vgpu) == 1;
 	int r = release_now(&cmd->store, policy, lease, release_by(policy), err);
 
@@ -196,7 +195,8 @@ static int release_lease(struct cmd *cmd, const struct lease *lease, struct err 
 		return r;
 	out_say("%s %s, %s on %s, of domain %s", removes ? "removed" : "dropped the lease of", lease->vgpu.id,
 		lease->vgpu.type, lease->vgpu.parent, lease->name);
-	event_log(EVENT_RELEASED, &about, "release: domain %s: released %s by hand", lease->name, lease->vgpu.id);
+	event_log(EVENT_RELEASED, event_of(lease), "release: domain %s: released %s by hand", lease->name,
+		  lease->vgpu.id);
 	return CMD_DONE;
 }
 

@@ -150,7 +150,6 @@ static void be_patient(struct finisher *f, int left)
 static bool finish_one(struct store *store, const struct policy *policy, const struct lease *lease,
 		       const struct leases *logged, struct leases *failed)
 {
-	const struct event_about about = event_of(lease);
 	struct err err = { 0 };
 	int r;
 
@@ -158,13 +157,14 @@ static bool finish_one(struct store *store, const struct policy *policy, const s
 		return false;
 	r = release_finish(store, policy, lease->vgpu.id, sys_now_ms() + TURN_MS, sys_now_ms() + LOOK_MS, &err);
 	if (r == 0)
-		event_log(EVENT_RELEASED, &about, "release: domain %s: released %s", lease->name, lease->vgpu.id);
+		event_log(EVENT_RELEASED, event_of(lease), "release: domain %s: released %s", lease->name,
+			  lease->vgpu.id);
 	if (r >= 0)
 		return true;
 	if ((r == -EBUSY || r == -EAGAIN) && sys_now_ms() - lease->since_ms < policy_release_ms(policy))
 		return false;
 	if (!lease_is_among(logged, lease))
-		event_log(EVENT_DELAYED, &about, "release: domain %s: cannot release %s yet, trying again: %s",
+		event_log(EVENT_DELAYED, event_of(lease), "release: domain %s: cannot release %s yet, trying again: %s",
 			  lease->name, lease->vgpu.id, err.text);
 	lease_add(failed, lease);
 	return false;

@@ -45,7 +45,6 @@ static int64_t waits_for_more(const struct gc *pass)
 static bool remove_part(struct gc *pass, struct gc_item *item, enum release_part part)
 {
 	const struct vgpu_ref *vgpu = &item->vgpu;
-	const struct event_about about = { .vgpu = vgpu };
 	struct err err = { 0 };
 
 	if (release_orphan(pass->world.store, &pass->world.config->policy, vgpu, part, sys_now_ms() + REMOVE_MS, &err) <
@@ -54,7 +53,7 @@ static bool remove_part(struct gc *pass, struct gc_item *item, enum release_part
 		text_cut(item->trouble, sizeof(item->trouble), err.text);
 		return false;
 	}
-	event_log(EVENT_RECLAIMED, &about, "reconcile: removed %s%s, %s on %s: %s",
+	event_log(EVENT_RECLAIMED, (struct event_about){ .vgpu = vgpu }, "reconcile: removed %s%s, %s on %s: %s",
 		  part == RELEASE_DEVICE ? "" : "the mdevctl definition of ", vgpu->id, vgpu->type, vgpu->parent,
 		  item->fate.why);
 	return true;

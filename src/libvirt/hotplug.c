@@ -74,7 +74,6 @@ static int find_lease(struct hotplug *hp, const char *id, struct lease *lease, s
 
 int hotplug_unlease(struct hotplug *hp, const struct policy *policy, const char *id, int64_t asked_ms, struct err *err)
 {
-	struct event_about about;
 	struct lease lease;
 	int r;
 
@@ -82,7 +81,6 @@ int hotplug_unlease(struct hotplug *hp, const struct policy *policy, const char 
 	r = find_lease(hp, id, &lease, err);
 	if (r != 1)
 		return r;
-	about = event_of(&lease);
 	/* A younger lease is another command's. A release in progress is completed, whichever process began it. */
 	if (lease.since_ms > asked_ms && lease.state != LEASE_RELEASING)
 		return 0;
@@ -94,7 +92,7 @@ int hotplug_unlease(struct hotplug *hp, const struct policy *policy, const char 
 		return release_finish(hp->store, policy, id, by, by, err) < 0 ? -err->code : 0;
 	}
 	if (r == 0)
-		event_log(EVENT_RELEASED, &about, "hotplug: domain %s: released %s", hp->domain.name, id);
+		event_log(EVENT_RELEASED, event_of(&lease), "hotplug: domain %s: released %s", hp->domain.name, id);
 	return r;
 }
 

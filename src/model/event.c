@@ -36,34 +36,39 @@ struct event_about event_of(const struct lease *lease)
 	return (struct event_about){ .vgpu = &lease->vgpu, .domain = lease->domain, .name = lease->name };
 }
 
-void event_log(enum event event, const struct event_about *about, const char *fmt, ...)
+struct event_about event_for(const struct request *request, const struct vgpu_ref *vgpu)
+{
+	return (struct event_about){ .vgpu = vgpu, .domain = request->uuid, .name = request->name };
+}
+
+void event_log(enum event event, struct event_about about, const char *fmt, ...)
 {
 	struct log_field fields[FIELDS + IDS_MAX] = {
 		{ "MESSAGE_ID", events[event].message_id },
 		{ "VGPU_LEASE_EVENT", events[event].word },
-		{ "VGPU_LEASE_REASON", about->reason },
-		{ "DOMAIN_UUID", about->domain },
-		{ "DOMAIN_NAME", about->name },
+		{ "VGPU_LEASE_REASON", about.reason },
+		{ "DOMAIN_UUID", about.domain },
+		{ "DOMAIN_NAME", about.name },
 	};
 	size_t n = 5;
 	va_list ap;
 
-	if (about->vgpu) {
-		fields[n++] = (struct log_field){ "VGPU_LEASE_ID", about->vgpu->id };
-		fields[n++] = (struct log_field){ "VGPU_LEASE_TYPE", about->vgpu->type };
-		fields[n++] = (struct log_field){ "PGPU", about->vgpu->pgpu };
+	if (about.vgpu) {
+		fields[n++] = (struct log_field){ "VGPU_LEASE_ID", about.vgpu->id };
+		fields[n++] = (struct log_field){ "VGPU_LEASE_TYPE", about.vgpu->type };
+		fields[n++] = (struct log_field){ "PGPU", about.vgpu->pgpu };
 	}
 	/* A journal field can have several values. */
-	for (size_t i = 0; about->asked && i < about->asked->nvgpus && i < IDS_MAX - 1; i++)
-		fields[n++] = (struct log_field){ "VGPU_LEASE_ID", about->asked->vgpus[i].id };
+	for (size_t i = 0; about.asked && i < about.asked->nvgpus && i < IDS_MAX - 1; i++)
+		fields[n++] = (struct log_field){ "VGPU_LEASE_ID", about.asked->vgpus[i].id };
 	va_start(ap, fmt);
 	log_fields(fields, events[event].warning ? LOG_WARNING : LOG_INFO, fmt, ap);
 	va_end(ap);
 }
 
-void event_decided(const struct event_about *about, const char *fmt, ...)
+void event_decided(const struct request *request, const char *fmt, ...)
 {
-	const struct log_field fields[] = { { "DOMAIN_UUID", about->domain }, { "DOMAIN_NAME", about->name }, { 0 } };
+	const struct log_field fields[] = { { "DOMAIN_UUID", request->uuid }, { "DOMAIN_NAME", request->name }, { 0 } };
 	va_list ap;
 
 	va_start(ap, fmt);

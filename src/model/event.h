@@ -28,12 +28,14 @@ struct event_about {
 
 struct event_about event_of(const struct lease *lease);
 
+/* `vgpu` NULL: about the domain only. */
+struct event_about event_for(const struct request *request, const struct vgpu_ref *vgpu);
+
 /* The value of VGPU_LEASE_EVENT. */
 const char *event_word(enum event event);
 
 /* Logs an event, as a warning if an operator must look into it. */
-void event_log(enum event event, const struct event_about *about, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
+void event_log(enum event event, struct event_about about, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /* Logs at debug level how a domain's request was decided. */
-void event_decided(const struct event_about *about, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void event_decided(const struct request *request, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
