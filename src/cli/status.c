@@ -179,7 +179,7 @@ static char *draw_vgpus(const struct status *status, const struct term *term)
 			table_coloured(&rows.table, COL_STATE, "no device", TERM_RED);
 		else if (!v->lease)
 			table_coloured(&rows.table, COL_STATE,
-				       affinity_is_for_guest(&status->cmd->store, v->ref->id) ? "unleased" : "kept",
+				       affinity_is_for_guest(&status->cmd->store, v->ref->id) ? "unleased" : "foreign",
 				       TERM_YELLOW);
 	}
 	table_end(&rows.table, &inner);

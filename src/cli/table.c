@@ -51,11 +51,11 @@ static int refuse_column(const struct table_layout *layout, const char *name, st
 int table_check(const struct table_layout *layout, struct table_options *options, struct err *err)
 {
 	autofree char *list = mem_strdup(options->output ? options->output : "");
-	char *rest = list, *name;
+	char *rest = options->output ? list : NULL, *name;
 	int n = 0;
 
-	while ((name = text_next(&rest, ",")) != NULL) {
-		const enum column column = find_column(layout, name);
+	while ((name = strsep(&rest, ",")) != NULL) {
+		const enum column column = find_column(layout, name = text_strip(name));
 
 		if (column == COL_NONE)
 			return refuse_column(layout, name, err);
@@ -64,8 +64,6 @@ int table_check(const struct table_layout *layout, struct table_options *options
 				return err_set(err, EINVAL, "column '%s' given twice", name);
 		options->shown[n++] = column;
 	}
-	if (options->output && !n)
-		return refuse_column(layout, options->output, err);
 	if (!options->sort)
 		return 0;
 	options->by = find_column(layout, options->sort);

@@ -32,7 +32,8 @@ usage "a command that this version does not have" M_UNKNOWN_COMMAND frobnicate -
 
 usage "a column that a table does not have" M_BAD_COLUMN pgpus "ID, TYPE, PARENT, STATE, ORIGIN, AGE, DOMAIN, INSTANCE, NOTE, PGPU, NUMA, MIB, FRAMEWORK, PROJECT, SINCE" -- list -o id,pgpus
 usage "one twice" M_COLUMN_TWICE id -- list --output=id,id
-usage "none" M_BAD_COLUMN , "ID, TYPE, PARENT, STATE, ORIGIN, AGE, DOMAIN, INSTANCE, NOTE, PGPU, NUMA, MIB, FRAMEWORK, PROJECT, SINCE" -- list -o ,
+usage "none" M_BAD_COLUMN "" "ID, TYPE, PARENT, STATE, ORIGIN, AGE, DOMAIN, INSTANCE, NOTE, PGPU, NUMA, MIB, FRAMEWORK, PROJECT, SINCE" -- list -o ,
+usage "an empty name among others" M_BAD_COLUMN "" "ID, TYPE, PARENT, STATE, ORIGIN, AGE, DOMAIN, INSTANCE, NOTE, PGPU, NUMA, MIB, FRAMEWORK, PROJECT, SINCE" -- list -o ID,,TYPE
 usage "a column to sort by that it does not have" M_BAD_COLUMN x "ID, TYPE, PARENT, LIBVIRT, LEASE, ORIGIN, KERNEL, OPEN, OWNER" -- show --sort x vm
 usage "a state that is none" M_BAD_STATE running -- list --state running
 usage "a card to filter by that is none" M_BAD_PGPU ../x -- inventory --pgpu ../x

@@ -33,7 +33,7 @@ is "$(left 1 2 3 4)" "$pool" "and what it has had stays, too"
 gc_leaves "$pool" "gc keeps the pool" --grace 0
 holds "which it says of each" [ "$(says_times M_KEPT <"$work/gc")" = 4 ]
 holds "so does check" says M_CHECK_KEPT 4 < <(lease check)
-is "$(lease status | grep -c ' kept ')" 4 "and status"
+is "$(lease status | grep -c ' foreign ')" 4 "and status"
 stop
 settings 0
 
