@@ -24,12 +24,6 @@ static void close_journal(sd_journal **journal)
 
 #define autojournal __attribute__((cleanup(close_journal)))
 
-/* Which journal files can be read. libsystemd silently skips unreadable files. */
-struct files {
-	int readable, closed; /* numbers of files; closed: permission denied */
-	char *invalid;        /* the first file with another error, and the error */
-};
-
 static int not_allowed(const char *path, int code)
 {
 	(void)path;
@@ -38,13 +32,16 @@ static int not_allowed(const char *path, int code)
 
 #define READER "run as root or as a member of group systemd-journal"
 
-/* Finds the files that libsystemd reads: of all machines with --root, else of this machine. */
-static int find_files(struct files *files, const char *root, struct err *err)
+/*
+ * Opens each file that libsystemd reads (of all machines with --root, else of this machine), because libsystemd silently
+ * skips unreadable files. `missing`: why events may be missing; .code 0: all files can be read.
+ */
+static int check_files(const char *root, struct err *missing, struct err *err)
 {
 	static const char *const tops[] = { "var", "run" };
 	char machine[64] = "";
+	int readable = 0, closed = 0;
 
-	*files = (struct files){ 0 };
 	if (!root && access("/var/log/journal", F_OK) < 0 && access("/run/log/journal", F_OK) < 0)
 		return err_set(err, ENOENT, "this host keeps no journal; events are in syslog only");
 	if (root || sys_read(AT_FDCWD, "/etc/machine-id", machine, sizeof(machine)) < 0 || !*machine)
@@ -54,23 +51,26 @@ static int find_files(struct files *files, const char *root, struct err *err)
 						    tops[i], machine);
 		glob_t found = { 0 };
 
-		files->closed += glob(pattern, GLOB_NOSORT | GLOB_BRACE, not_allowed, &found) == GLOB_ABORTED;
+		closed += glob(pattern, GLOB_NOSORT | GLOB_BRACE, not_allowed, &found) == GLOB_ABORTED;
 		for (size_t n = 0; n < found.gl_pathc; n++) {
 			const char *path[] = { found.gl_pathv[n], NULL };
 			autojournal sd_journal *journal = NULL;
 			int r = sd_journal_open_files(&journal, path, 0);
 
-			files->readable += r >= 0;
-			files->closed += r == -EACCES;
-			if (r < 0 && r != -EACCES && !files->invalid)
-				files->invalid = mem_format("cannot read %s: %s", *path, strerror(-r));
+			readable += r >= 0;
+			closed += r == -EACCES;
+			if (r < 0 && r != -EACCES && !missing->code)
+				err_set(missing, EIO, "journal: events may be missing: cannot read %s: %s", *path,
+					strerror(-r));
 		}
 		globfree(&found);
 	}
-	if (!files->closed || files->readable)
-		return 0;
-	free(steal_ptr(&files->invalid));
-	return err_set(err, EACCES, "journal: cannot be read: permission denied; " READER);
+	if (closed && !readable)
+		return err_set(err, EACCES, "journal: cannot be read: permission denied; " READER);
+	if (closed && !missing->code)
+		err_set(missing, EACCES,
+			"journal: events may be missing: permission denied for %d of its files; " READER, closed);
+	return 0;
 }
 
 static int add_match(sd_journal *journal, const char *field, const char *value)
@@ -98,10 +98,13 @@ static int select_events(sd_journal *journal, const char *object)
 	return r;
 }
 
-/* Copies VALUE, which begins at `at`, from "NAME=VALUE". */
-static char *value_of(const char *data, size_t len, size_t at)
+/* Copies the value from "NAME=VALUE". */
+static char *value_of(const void *data, size_t len)
 {
-	return mem_strndup(data + at, len - at < VALUE_MAX ? len - at : VALUE_MAX);
+	const char *value = (const char *)memchr(data, '=', len) + 1;
+	size_t n = len - (size_t)(value - (const char *)data);
+
+	return mem_strndup(value, n < VALUE_MAX ? n : VALUE_MAX);
 }
 
 /* Returns the field's first value, or "". The caller frees the text. */
@@ -110,66 +113,67 @@ static char *read_field(sd_journal *journal, const char *field)
 	const void *data;
 	size_t len;
 
-	if (sd_journal_get_data(journal, field, &data, &len) < 0)
-		return mem_strdup("");
-	return value_of(data, len, strlen(field) + 1);
+	return sd_journal_get_data(journal, field, &data, &len) < 0 ? mem_strdup("") : value_of(data, len);
 }
 
-static void print_ids(sd_journal *journal, struct json_out *json)
+static void json_field(struct json_out *json, const char *key, sd_journal *journal, const char *field)
 {
-	static const char field[] = "VGPU_LEASE_ID=";
+	autofree char *value = read_field(journal, field);
+
+	json_out_text(json, key, value);
+}
+
+static void json_event(struct json_out *json, sd_journal *journal, const char *when, const char *event,
+		       const char *message)
+{
+	autofree char *uuid = read_field(journal, "DOMAIN_UUID"), *name = read_field(journal, "DOMAIN_NAME");
 	const void *data;
 	size_t len;
 
+	json_out_object(json, NULL);
+	json_out_string(json, "time", when);
+	json_out_string(json, "event", event);
 	json_out_array(json, "ids");
 	SD_JOURNAL_FOREACH_DATA(journal, data, len)
 	{
-		autofree char *id = NULL;
+		autofree char *id = value_of(data, len);
 
-		if (len < strlen(field) || memcmp(data, field, strlen(field)) != 0)
-			continue;
-		id = value_of(data, len, strlen(field));
-		json_out_string(json, NULL, id);
+		if (memmem(data, len, "VGPU_LEASE_ID=", 14) == data)
+			json_out_string(json, NULL, id);
 	}
+	json_out_close(json);
+	json_field(json, "type", journal, "VGPU_LEASE_TYPE");
+	json_field(json, "pgpu", journal, "PGPU");
+	out_json_domain(json, uuid, *name ? name : NULL);
+	json_field(json, "reason", journal, "VGPU_LEASE_REASON");
+	json_out_string(json, "message", message);
 	json_out_close(json);
 }
 
 static void print_event(sd_journal *journal, struct json_out *json, uint64_t us)
 {
 	autofree char *event = read_field(journal, "VGPU_LEASE_EVENT"), *message = read_field(journal, "MESSAGE");
+	autofree char *line = NULL;
 	char when[32];
 
 	out_time(when, (time_t)(us / 1000000));
-	if (!json) {
-		autofree char *line = mem_format("%s  %-9s  %s", when, event, message);
-		/* The program that logged the message has made it printable. */
-		term_wrap_printable(term_stdout(), 0, "                                 ", line);
+	if (json) {
+		json_event(json, journal, when, event, message);
 		return;
 	}
-	autofree char *type = read_field(journal, "VGPU_LEASE_TYPE"), *pgpu = read_field(journal, "PGPU");
-	autofree char *uuid = read_field(journal, "DOMAIN_UUID"), *name = read_field(journal, "DOMAIN_NAME");
-	autofree char *reason = read_field(journal, "VGPU_LEASE_REASON");
-
-	json_out_object(json, NULL);
-	json_out_string(json, "time", when);
-	json_out_string(json, "event", event);
-	print_ids(journal, json);
-	json_out_text(json, "type", type);
-	json_out_text(json, "pgpu", pgpu);
-	out_json_domain(json, uuid, *name ? name : NULL);
-	json_out_text(json, "reason", reason);
-	json_out_string(json, "message", message);
-	json_out_close(json);
+	line = mem_format("%s  %-9s  %s", when, event, message);
+	/* The program that logged the message has made it printable. */
+	term_wrap_printable(term_stdout(), 0, "                                 ", line);
 }
 
 /* Returns the number of events, or a negative errno. */
-static int print_events(sd_journal *journal, struct events_query *query, struct json_out *json)
+static int print_events(sd_journal *journal, uint64_t since, int last, struct json_out *json)
 {
-	uint64_t us, since = (uint64_t)query->since_us;
-	int r = query->last ? sd_journal_seek_tail(journal) : sd_journal_seek_realtime_usec(journal, since), n = 0;
+	int r = last ? sd_journal_seek_tail(journal) : sd_journal_seek_realtime_usec(journal, since), n = 0;
+	uint64_t us;
 
 	if (r >= 0)
-		r = query->last ? sd_journal_previous_skip(journal, (uint64_t)query->last) : sd_journal_next(journal);
+		r = last ? sd_journal_previous_skip(journal, (uint64_t)last) : sd_journal_next(journal);
 	while (r > 0) {
 		r = sd_journal_get_realtime_usec(journal, &us);
 		if (r >= 0 && us >= since) {
@@ -179,20 +183,17 @@ static int print_events(sd_journal *journal, struct events_query *query, struct 
 		if (r >= 0)
 			r = sd_journal_next(journal);
 	}
-	query->ever = r >= 0 && !n && sd_journal_seek_tail(journal) >= 0 && sd_journal_previous(journal) > 0;
 	return r < 0 ? r : n;
 }
 
-int events_print(struct cmd *cmd, struct events_query *query, struct err *err)
+int events_print(struct cmd *cmd, const char *object, int last, bool *ever, struct err *err)
 {
 	const char *root = cmd->call->args.root;
 	struct json_out *json = cmd_json(cmd);
 	autojournal sd_journal *journal = NULL;
-	struct files files;
-	int r = find_files(&files, root, err);
-	autofree char *invalid = files.invalid;
+	struct err missing = { 0 };
+	int r = check_files(root, &missing, err);
 
-	query->readable = r == 0;
 	if (r < 0)
 		return r;
 	json_out_array(json, "events");
@@ -201,62 +202,58 @@ int events_print(struct cmd *cmd, struct events_query *query, struct err *err)
 	if (r >= 0)
 		r = sd_journal_set_data_threshold(journal, VALUE_MAX);
 	if (r >= 0)
-		r = select_events(journal, query->object);
+		r = select_events(journal, object);
 	if (r >= 0)
-		r = print_events(journal, query, json);
+		r = print_events(journal, (uint64_t)cmd->call->since_us, last, json);
 	json_out_close(json);
-	if (r < 0)
-		return err_set(err, -r, "journal: events may be missing: %s", strerror(-r));
-	if (invalid)
-		return err_set(err, EIO, "journal: events may be missing: %s", invalid);
-	if (files.closed)
-		return err_set(err, EACCES,
-			       "journal: events may be missing: permission denied for %d of its files; " READER,
-			       files.closed);
-	return r;
+	*ever = r > 0 || (r == 0 && sd_journal_seek_tail(journal) >= 0 && sd_journal_previous(journal) > 0);
+	*err = missing;
+	if (r >= 0)
+		return r;
+	err_set(err, -r, "journal: events may be missing: %s", strerror(-r));
+	return 0;
 }
 
-/* Fails if this host has no such object. Succeeds if the host or the leases cannot be read. */
-static int find_object(struct cmd *cmd, const char *object, struct err *err)
+/* Sets `err` if this host has no such object; not if the host or the leases cannot be read. */
+static void find_object(struct cmd *cmd, const char *object, struct err *err)
 {
 	char similar[CMD_SIMILAR_SIZE];
 	enum show_kind kind;
 	struct err why;
 
 	if (cmd_open(cmd, CMD_CONFIG_OWN, &why) < 0 || cmd_survey(cmd, &why) < 0)
-		return 0;
+		return;
 	kind = show_kind(cmd);
 	if (kind == SHOW_PGPU) {
 		cmd_take_pgpu(cmd, object);
-		return cards_check_pgpu(cmd, err);
+		cards_check_pgpu(cmd, err);
+	} else if (kind == SHOW_DOMAIN && !cmd_knows_domain(cmd, object, similar, &why)) {
+		err_set(err, ENOENT, "%s: no events, and no such domain, vGPU or pGPU on this host%s", object, similar);
 	}
-	if (kind == SHOW_VGPU || cmd_knows_domain(cmd, object, similar, &why))
-		return 0;
-	return err_set(err, ENOENT, "%s: no events, and no such domain, vGPU or pGPU on this host%s", object, similar);
 }
 
 static int run(struct cmd *cmd, struct err *err)
 {
 	const struct args *args = &cmd->call->args;
 	char id[ID_SIZE];
-	const char *object = args->noperands ? args->operands[0] : NULL;
-	struct events_query query = { .object = object && id_parse(id, object) ? id : object,
-				      .since_us = cmd->call->since_us };
+	const char *word = args->noperands ? args->operands[0] : NULL, *object = word && id_parse(id, word) ? id : word;
 	struct json_out *json = cmd_json(cmd);
-	int r = events_print(cmd, &query, err);
-	bool none = r == 0;
+	bool ever = false;
+	int n = events_print(cmd, object, 0, &ever, err);
 
-	if (none && object && !query.ever)
-		r = find_object(cmd, query.object, err);
-	/* Print this only on a terminal, because scripts may count lines. */
-	if (none && r == 0 && !json && term_stdout()->width)
-		out_say("no events in the journal");
-	if (!query.readable) {
+	if (n == 0 && !err->code) {
+		if (object && !ever)
+			find_object(cmd, object, err);
+		/* Print this only on a terminal, because scripts may count lines. */
+		if (!err->code && !json && term_stdout()->width)
+			out_say("no events in the journal");
+	}
+	if (n < 0) {
 		json_out_array(json, "events");
 		json_out_close(json);
 	}
-	json_out_string(json, "error", r < 0 ? err->text : NULL);
-	return r < 0 ? r : CMD_DONE;
+	json_out_string(json, "error", err->code ? err->text : NULL);
+	return -err->code;
 }
 
 const struct command cmd_log = {

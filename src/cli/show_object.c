@@ -106,21 +106,21 @@ __attribute__((format(printf, 2, 3))) static void line_of(const char *key, const
 /* Prints the latest events. Only warns if the journal cannot be read. */
 static void show_events(struct cmd *cmd, const char *object)
 {
-	struct events_query query = { .object = object, .last = EVENTS_SHOWN };
 	struct json_out *json = cmd_json(cmd);
 	struct err why = { 0 };
+	bool ever;
 	int n;
 
 	if (!json)
 		printf("\nlatest events:\n");
 	fflush(stdout);
-	n = events_print(cmd, &query, &why);
-	if (!query.readable)
+	n = events_print(cmd, object, EVENTS_SHOWN, &ever, &why);
+	if (n < 0)
 		json_out_string(json, "events", NULL);
 	if (why.code)
 		out_warn("%s", why.text);
-	if (!json && (n == 0 || !query.readable))
-		puts(query.readable ? "  none in the journal" : "  not known");
+	if (!json && n <= 0 && (n < 0 || !why.code))
+		puts(n < 0 ? "  not known" : "  none in the journal");
 }
 
 const char *show_owner(const struct host *host, const struct vgpu_ref *vgpu, const struct lease *lease, bool nova)

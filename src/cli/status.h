@@ -86,17 +86,9 @@ const char *show_owner(const struct host *host, const struct vgpu_ref *vgpu, con
 /* Writes the members "exists", "open" and "open_by". `open` is the result of vfio_users_open(). */
 void show_json_use(struct json_out *json, enum presence exists, int open, pid_t by);
 
-struct events_query {
-	const char *object; /* a domain, vGPU or pGPU; NULL: all */
-	int64_t since_us;   /* CLOCK_REALTIME; 0: all */
-	int last;           /* only the latest `last` events; 0: all */
-	/* Set by events_print(): */
-	bool readable; /* at least a part of the journal can be read */
-	bool ever;     /* no event was printed, but there are older events of the object */
-};
-
 /*
- * Prints the events, oldest first, as lines or as the array "events". Returns the number of events, or a negative errno
- * if some of the journal cannot be read. If query->readable becomes false, no array is written.
+ * Prints the object's events (NULL: all), oldest first, as lines or as the array "events"; only the `last` latest (0: all
+ * since call->since_us). Returns their number; err->code: some may be missing. Negative: the journal cannot be read, and
+ * nothing is printed. *ever: the object has events, perhaps older ones.
  */
-int events_print(struct cmd *cmd, struct events_query *query, struct err *err);
+int events_print(struct cmd *cmd, const char *object, int last, bool *ever, struct err *err);
