@@ -133,26 +133,6 @@ static int take_type(struct cmd *cmd, const char **word, struct err *err)
 	return is_id ? 0 : -err->code;
 }
 
-int cmd_check_filters(const struct cmd *cmd, struct err *err)
-{
-	const char *domain = cmd->call->domain;
-	autoleases struct leases leases = { 0 };
-	char similar[CMD_SIMILAR_SIZE];
-	struct err why = { 0 };
-
-	if (domain && !cmd_knows_domain(cmd, domain, similar, &why))
-		return err_set(err, ENOENT, "--domain %s: no such domain on this host%s", domain, similar);
-	if (why.code)
-		out_warn("--domain %s: no lease; cannot tell whether the domain exists: %s", domain, why.text);
-	if (cmd->no_type.code && lease_list(&cmd->store, &leases, err) < 0)
-		return -err->code;
-	for (EACH(const struct lease *, lease, leases.list, leases.n))
-		if (strcmp(lease->vgpu.type, cmd->call->type) == 0)
-			return 0;
-	*err = cmd->no_type; /* .code 0: the type is known */
-	return -err->code;
-}
-
 /* Fails unless the user is root or, on a simulated host, can write the state. */
 static int may_change(const struct cmd *cmd, struct err *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the sub-commands of vgpu-lease share. main() checks the command line against a struct command, opens what
- * `needs` lists, calls run(), and prints the error.
+ * What the sub-commands share. main() checks the command line against a struct command, opens what `needs` lists, calls
+ * run(), and prints the error.
  */
 #pragma once
 
@@ -19,12 +19,11 @@
 /* The parsed command line; args.operands excludes the sub-command's name. */
 struct cmd_call {
 	struct args args;
-	const char *type; /* an ID or a name; cmd_open() replaces a name with its ID */
 	const char *op, *grace, *connect, *since, *hostname;
-	enum plan_mode mode; /* from --op */
-	long grace_s;
-	int64_t since_us;                  /* parsed from `since`; 0: all events */
-	const char *domain, *pgpu, *state; /* filters */
+	enum plan_mode mode;                      /* from `op` */
+	long grace_s;                             /* from `grace` */
+	int64_t since_us;                         /* from `since`; 0: all events */
+	const char *type, *domain, *pgpu, *state; /* filters; cmd_open() replaces a type's name with its ID */
 	struct table_options table;
 	bool json, all, in_place, dry_run, unused, persistent, write;
 };
@@ -56,17 +55,17 @@ struct cmd_call {
 enum { CMD_OPTIONS(CMD_PLACE) };
 enum { CMD_OPTIONS(CMD_BIT) CMD_TABLE = CMD_JSON | CMD_OUTPUT | CMD_SORT | CMD_NO_HEADINGS };
 
-/* What cmd_open() opens. By default, cmd_open() accepts a missing configuration and warns of an invalid one. */
+/* What cmd_open() opens. Without a CMD_CONFIG, it accepts a missing configuration and warns of an invalid one. */
 enum {
-	CMD_BARE = 1,         /* open nothing; the sub-command opens what it needs */
-	CMD_WRITE = 2,        /* open the leases for writing, except with --dry-run; requires root on a real host */
-	CMD_LIBVIRT = 4,      /* connect to libvirt, and find the domain of the first operand */
-	CMD_CONFIG_MUST = 8,  /* require a valid configuration */
+	CMD_BARE = 1,         /* nothing; the sub-command opens what it needs */
+	CMD_WRITE = 2,        /* the leases for writing, except with --dry-run; requires root on a real host */
+	CMD_LIBVIRT = 4,      /* libvirt, with the domain of the first operand */
+	CMD_CONFIG_MUST = 8,  /* a valid configuration */
 	CMD_CONFIG_OWN = 16,  /* the sub-command handles an error of the configuration */
-	CMD_CONFIG_READ = 32, /* refuse a configuration that this user may not read */
+	CMD_CONFIG_READ = 32, /* refuses a configuration that this user may not read */
 };
 
-/* What a sub-command returns. If it returns a negative errno, main() prints the error and exits with status 1. */
+/* What a sub-command returns, or a negative errno, which main() turns into CMD_FAILED. */
 enum { CMD_DONE = 0, CMD_FAILED = 1, CMD_USAGE = ARGS_EXIT_USAGE };
 
 struct cmd;
@@ -77,10 +76,10 @@ struct command {
 	const char *name;
 	const char *operands[2]; /* names; main() validates ID, PGPU and TYPE; "[NAME]" is optional */
 	unsigned int options, needs;
-	const char *summary;                                  /* at most 57 columns */
-	const char *help;                                     /* the details in --help; ends with a newline */
-	const struct table_layout *table;                     /* set if `options` has CMD_TABLE */
-	int (*check)(struct cmd_call *call, struct err *err); /* validates and stores the options; or NULL */
+	const char *summary; /* at most 57 columns */
+	const char *help;    /* the details; lines of at most 80 columns */
+	const struct table_layout *table;
+	int (*check)(struct cmd_call *call, struct err *err); /* validates options of this command; or NULL */
 	int (*run)(struct cmd *cmd, struct err *err);
 };
 
@@ -96,23 +95,20 @@ struct cmd {
 	struct config config;
 	struct store store;
 	struct world world; /* from cmd_survey() */
-	struct hotplug hp;  /* with CMD_LIBVIRT */
-	FILE *lines;        /* from cmd_lines() */
-	char *text;         /* what was written to `lines` */
+	struct hotplug hp;
+	FILE *lines; /* from cmd_lines(); writes to `text` */
+	char *text;
 	size_t len;
-	char type[TYPE_SIZE];   /* storage for call->type */
-	struct err no_type;     /* why call->type is unknown; .code 0: known */
-	char pgpu[PARENT_SIZE]; /* storage for call->pgpu */
-	struct rows out;        /* begun by cmd_rows() or cmd_json() */
+	struct err no_type;                      /* why call->type is unknown; .code 0: known */
+	char type[TYPE_SIZE], pgpu[PARENT_SIZE]; /* storage for those of `call` */
+	struct rows out;                         /* begun by cmd_rows() or cmd_json() */
 	struct json_out document;
 };
 
 #define CMD_NONE(of_call) { .call = (of_call), .host.root = -1, .store = STORE_NONE }
 
-/* Opens what `needs` lists, and replaces a type's name in cmd->call with its ID. `cmd` must be CMD_NONE. */
+/* `cmd` must be CMD_NONE. Call cmd_close(), which ends the output, even after a failure. */
 int cmd_open(struct cmd *cmd, unsigned int needs, struct err *err);
-
-/* Ends the output, and frees `cmd`. Needed even after cmd_open() has failed. */
 void cmd_close(struct cmd *cmd);
 
 /* Returns a stream for whole, printable lines, which cmd_close() prints. */
@@ -124,10 +120,8 @@ int cmd_open_domain(struct cmd *cmd, struct err *err);
 /* Reads the host into cmd->world, unless an earlier call has done so or failed. */
 int cmd_survey(struct cmd *cmd, struct err *err);
 
-/* Prepares a dry gc pass. After cmd_survey(), the pass uses the inventory of cmd->world. */
+/* Prepares a dry gc pass, with the inventory of cmd_survey(). cmd_gc_ask() runs it, and only warns of a failure. */
 struct gc cmd_gc_pass(struct cmd *cmd);
-
-/* Runs a cmd_gc_pass(). Only warns of a failure. */
 void cmd_gc_ask(struct cmd *cmd, struct gc *pass);
 
 /* What the pass would do or has done with the item: "remove", "removed", "drop", ... */
@@ -138,15 +132,15 @@ const char *cmd_gc_advice(char buf[REASON_SIZE], const struct gc_item *item);
 enum { CMD_SIMILAR_SIZE = DOMAIN_NAME_SIZE + 16 };
 
 /*
- * Does a lease or a file of libvirt name this domain (by name or UUID)? If that is not known, because a file cannot be
- * read, returns true with the reason in `why`; else why->code is 0. `similar` becomes "" or "; similar: NAME".
+ * Does a lease or a file of libvirt name this domain (by name or UUID)? True also if a file cannot be read; why->code
+ * then is not 0. `similar` becomes "" or "; similar: NAME".
  */
 bool cmd_knows_domain(const struct cmd *cmd, const char *domain, char similar[CMD_SIMILAR_SIZE], struct err *why);
 
-/* Fails if the --domain or the --type is unknown, usually because of a typo. */
-int cmd_check_filters(const struct cmd *cmd, struct err *err);
+/* Fails if the --domain, --type or --pgpu is unknown, usually because of a typo. */
+int cmd_check_filters(struct cmd *cmd, struct err *err);
 
-/* Sets call->pgpu to `word`, spelt as in sysfs. A VF is replaced with its card. */
+/* Sets call->pgpu to `word`, spelt as in sysfs, or to the card of this VF. */
 void cmd_take_pgpu(struct cmd *cmd, const char *word);
 
 /* Does the vGPU match the filters? `lease` may be NULL. */
@@ -158,13 +152,13 @@ struct json_out *cmd_json(struct cmd *cmd);
 /* Begins the JSON document with this error. Does nothing if the document has begun. */
 void cmd_json_error(struct cmd *cmd, const struct err *err);
 
-/* Begins a table or, with --json, the array `array`. If `array` is NULL, the caller begins the array. */
+/* Begins a table or, with --json, the array `array`; NULL: the caller begins the array. */
 struct rows *cmd_rows(struct cmd *cmd, const struct table_layout *layout, const char *array);
 
 void cmd_rows_end(struct cmd *cmd);
 
-/* The name of FILE in messages; "-" becomes "standard input". */
-const char *cmd_file_name(const char *path);
-
-/* Reads a domain's XML of at most `max` bytes; "-" is standard input. The caller frees *xml. Returns 0 or CMD_USAGE. */
+/* Reads a domain's XML of at most `max` bytes, which the caller frees; "-": standard input. Returns 0 or CMD_USAGE. */
 int cmd_read_xml(const char *path, size_t max, char **xml, size_t *len, struct err *err);
+
+/* The name of FILE in messages. */
+const char *cmd_file_name(const char *path);

@@ -16,7 +16,7 @@
 #include "state/store.h"
 
 /* Fails if the --type is not enabled. Without --type, fails if the pool has no type or several. */
-static int check_type(const struct cmd *cmd, struct err *err)
+static int check_type(struct cmd *cmd, struct err *err)
 {
 	const char *type = cmd->call->type; /* an ID or a class */
 	bool enabled = !type && cmd->config.nsections == 1;

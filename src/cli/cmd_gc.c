@@ -66,7 +66,7 @@ static void print(struct cmd *cmd, const struct gc *pass)
 		json_out_string(rows->json, "outcome", cmd_gc_outcome(item));
 		table_text(&rows->table, COL_REASON, *item->trouble ? reason : item->fate.why);
 		json_out_string(rows->json, "reason", item->fate.why);
-		json_out_text(rows->json, "error", item->trouble);
+		json_out_string(rows->json, "error", item->trouble);
 		row_end(rows);
 	}
 	cmd_rows_end(cmd);
@@ -120,8 +120,7 @@ static int gc(struct cmd *cmd, struct err *err)
 	char garbage[GC_GARBAGE_SIZE];
 	int failed = 0;
 
-	if (cards_check_pgpu(cmd, err) < 0 || cmd_check_filters(cmd, err) < 0 ||
-	    judge(cmd, &pass, cmd->call->unused, is_asked_for, err) < 0)
+	if (cmd_check_filters(cmd, err) < 0 || judge(cmd, &pass, cmd->call->unused, is_asked_for, err) < 0)
 		return -err->code;
 	if (pass.unused)
 		announce(&pass);

@@ -87,26 +87,6 @@ static int find_cards(struct status *status, struct cmd *cmd, struct err *err)
 	return status->nrows || !cmd->call->pgpu || cards_pgpu(world, cmd->call->pgpu, err) ? 0 : -err->code;
 }
 
-int cards_check_pgpu(struct cmd *cmd, struct err *err)
-{
-	const struct world *world = &cmd->world;
-	const char *pgpu = cmd->call->pgpu;
-
-	if (!pgpu)
-		return 0;
-	if (cmd_survey(cmd, err) < 0)
-		return -err->code;
-	for (EACH(const struct lease *, lease, world->leases.list, world->leases.n))
-		if (strcmp(pgpu, lease->vgpu.pgpu) == 0 || strcmp(pgpu, lease->vgpu.parent) == 0) {
-			memcpy(cmd->pgpu, lease->vgpu.pgpu, sizeof(cmd->pgpu));
-			return 0;
-		}
-	for (EACH(const struct missing_card *, missing, world->missing_cards, world->nmissing_cards))
-		if (strcmp(pgpu, missing->card.address) == 0)
-			return 0;
-	return cards_pgpu(world, pgpu, err) ? 0 : -err->code;
-}
-
 const struct inv_pgpu *cards_pgpu(const struct world *world, const char *name, struct err *err)
 {
 	const struct inv_pgpu *card = inventory_pgpu(&world->inv, name);
@@ -123,6 +103,48 @@ const struct inv_pgpu *cards_pgpu(const struct world *world, const char *name, s
 	return NULL;
 }
 
+/* Fails if neither the host nor a lease has the --pgpu. */
+static int check_pgpu(struct cmd *cmd, struct err *err)
+{
+	const struct world *world = &cmd->world;
+	const char *pgpu = cmd->call->pgpu;
+
+	if (cmd_survey(cmd, err) < 0)
+		return -err->code;
+	for (EACH(const struct lease *, lease, world->leases.list, world->leases.n))
+		if (strcmp(pgpu, lease->vgpu.pgpu) == 0 || strcmp(pgpu, lease->vgpu.parent) == 0) {
+			memcpy(cmd->pgpu, lease->vgpu.pgpu, sizeof(cmd->pgpu));
+			return 0;
+		}
+	for (EACH(const struct missing_card *, missing, world->missing_cards, world->nmissing_cards))
+		if (strcmp(pgpu, missing->card.address) == 0)
+			return 0;
+	return cards_pgpu(world, pgpu, err) ? 0 : -err->code;
+}
+
+int cmd_check_filters(struct cmd *cmd, struct err *err)
+{
+	const char *domain = cmd->call->domain;
+	autoleases struct leases leases = { 0 };
+	char similar[CMD_SIMILAR_SIZE];
+	struct err why = { 0 };
+	bool leased = false;
+
+	if (domain && !cmd_knows_domain(cmd, domain, similar, &why))
+		return err_set(err, ENOENT, "--domain %s: no such domain on this host%s", domain, similar);
+	if (why.code)
+		out_warn("--domain %s: no lease; cannot tell whether the domain exists: %s", domain, why.text);
+	if (cmd->no_type.code && lease_list(&cmd->store, &leases, err) < 0)
+		return -err->code;
+	for (EACH(const struct lease *, lease, leases.list, leases.n))
+		leased |= strcmp(lease->vgpu.type, cmd->call->type) == 0;
+	if (cmd->no_type.code && !leased) {
+		*err = cmd->no_type;
+		return -err->code;
+	}
+	return cmd->call->pgpu ? check_pgpu(cmd, err) : 0;
+}
+
 void cards_offers(struct rows *rows, const struct world *world, const struct card_row *row)
 {
 	for (size_t i = 0; !row->missing && i < row->card->noffers; i++) {
@@ -135,7 +157,7 @@ void cards_offers(struct rows *rows, const struct world *world, const struct car
 		row_type(rows, offer->type, world->config);
 		row_count(rows, &count);
 		table_text(&rows->table, COL_REASON, configured ? count.reason : "not configured");
-		json_out_text(rows->json, "reason", count.reason);
+		json_out_string(rows->json, "reason", count.reason);
 		json_out_bool(rows->json, "configured", configured);
 		row_end(rows);
 	}
@@ -155,10 +177,10 @@ static void cards_fields(struct rows *rows, const struct world *world, const str
 	snprintf(ids, sizeof(ids), "%s%s%s", card->vendor, *card->vendor ? ":" : "", card->device);
 	row_text(rows, COL_PGPU, "address", card->address);
 	row_text(rows, COL_FRAMEWORK, "framework", cards_framework(card));
-	json_out_text(rows->json, "vendor", card->vendor);
-	json_out_text(rows->json, "device", card->device);
+	json_out_string(rows->json, "vendor", card->vendor);
+	json_out_string(rows->json, "device", card->device);
 	table_text(&rows->table, COL_MODEL, *row->model ? row->model : ids);
-	json_out_text(rows->json, "model", row->model);
+	json_out_string(rows->json, "model", row->model);
 	row_number(rows, COL_NUMA, "numa_node", card->numa);
 	row_number(rows, COL_VFS, "vfs", row->missing ? UNKNOWN : card->nvfs);
 	row_text(rows, COL_TYPE, "type", row->type);

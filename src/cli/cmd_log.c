@@ -33,8 +33,8 @@ static int not_allowed(const char *path, int code)
 #define READER "run as root or as a member of group systemd-journal"
 
 /*
- * Opens each file that libsystemd reads (of all machines with --root, else of this machine), because libsystemd silently
- * skips unreadable files. `missing`: why events may be missing; .code 0: all files can be read.
+ * Tries each file that libsystemd reads (of all machines with --root, else of this machine), because libsystemd skips
+ * unreadable files silently. `missing`: why events may be missing; .code 0: all files can be read.
  */
 static int check_files(const char *root, struct err *missing, struct err *err)
 {
@@ -120,7 +120,7 @@ static void json_field(struct json_out *json, const char *key, sd_journal *journ
 {
 	autofree char *value = read_field(journal, field);
 
-	json_out_text(json, key, value);
+	json_out_string(json, key, value);
 }
 
 static void json_event(struct json_out *json, sd_journal *journal, const char *when, const char *event,
@@ -144,7 +144,7 @@ static void json_event(struct json_out *json, sd_journal *journal, const char *w
 	json_out_close(json);
 	json_field(json, "type", journal, "VGPU_LEASE_TYPE");
 	json_field(json, "pgpu", journal, "PGPU");
-	out_json_domain(json, uuid, *name ? name : NULL);
+	out_json_domain(json, uuid, name);
 	json_field(json, "reason", journal, "VGPU_LEASE_REASON");
 	json_out_string(json, "message", message);
 	json_out_close(json);
@@ -226,7 +226,7 @@ static void find_object(struct cmd *cmd, const char *object, struct err *err)
 	kind = show_kind(cmd);
 	if (kind == SHOW_PGPU) {
 		cmd_take_pgpu(cmd, object);
-		cards_check_pgpu(cmd, err);
+		cmd_check_filters(cmd, err);
 	} else if (kind == SHOW_DOMAIN && !cmd_knows_domain(cmd, object, similar, &why)) {
 		err_set(err, ENOENT, "%s: no events, and no such domain, vGPU or pGPU on this host%s", object, similar);
 	}

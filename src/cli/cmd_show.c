@@ -198,8 +198,8 @@ static void print(const struct show *show)
 	struct rows *rows = cmd_rows(show->cmd, &layout, NULL);
 
 	out_json_domain(rows->json, show->domain->uuid, show->domain->name);
-	json_out_text(rows->json, "instance", request ? request->instance : NULL);
-	json_out_text(rows->json, "project", request && *request->instance ? request->project : NULL);
+	json_out_string(rows->json, "instance", request ? request->instance : NULL);
+	json_out_string(rows->json, "project", request && *request->instance ? request->project : NULL);
 	json_out_bool(rows->json, "running", show->domain->running);
 	json_out_number(rows->json, "pid", show->qemu ? show->qemu : -1);
 	json_out_array(rows->json, "devices");

@@ -22,7 +22,7 @@ static void json_finding(struct json_out *json, const struct finding *finding)
 static void print_json(const struct status *status, struct json_out *json)
 {
 	json_out_string(json, "host", status->host);
-	json_out_text(json, "nvidia_driver", status->cmd->world.inv.nvidia_driver);
+	json_out_string(json, "nvidia_driver", status->cmd->world.inv.nvidia_driver);
 	json_out_array(json, "problems");
 	for (size_t i = 0; i < status->check.n; i++)
 		if (status->check.findings[i].status != CHECK_PASS)

@@ -116,15 +116,10 @@ void json_out_string(struct json_out *json, const char *key, const char *value)
 {
 	if (!begin_member(json, key))
 		return;
-	if (value)
+	if (value && *value)
 		write_string(json->to, value);
 	else
 		fputs("null", json->to);
-}
-
-void json_out_text(struct json_out *json, const char *key, const char *value)
-{
-	json_out_string(json, key, value && *value ? value : NULL);
 }
 
 void json_out_bool(struct json_out *json, const char *key, int value)
@@ -283,7 +278,7 @@ void row_begin(struct rows *rows)
 void row_text(struct rows *rows, enum column column, const char *member, const char *text)
 {
 	table_text(&rows->table, column, text);
-	json_out_text(rows->json, member, text);
+	json_out_string(rows->json, member, text);
 }
 
 void row_number(struct rows *rows, enum column column, const char *member, int number)
@@ -349,7 +344,7 @@ char *out_finding_text(const struct finding *finding)
 void out_json_domain(struct json_out *json, const char *uuid, const char *name)
 {
 	json_out_object(json, "domain");
-	json_out_text(json, "uuid", uuid);
+	json_out_string(json, "uuid", uuid);
 	json_out_string(json, "name", name);
 	json_out_close(json);
 }
@@ -371,8 +366,7 @@ const char *out_class(const struct config *config, const char *type)
 void row_type(struct rows *rows, const struct inv_type *type, const struct config *config)
 {
 	row_text(rows, COL_TYPE, "id", type->id);
-	table_text(&rows->table, COL_NAME, type->name);
-	json_out_string(rows->json, "name", type->name);
+	row_text(rows, COL_NAME, "name", type->name);
 	row_text(rows, COL_CLASS, "class", out_class(config, type->id));
 	row_number(rows, COL_MIB, "framebuffer_mib", type->framebuffer_mib);
 	row_number(rows, COL_HEADS, "heads", type->heads);

@@ -11,9 +11,8 @@
 #include "decide/capacity.h"
 
 /*
- * Writes JSON (RFC 8259), one member per line. Bytes that are not UTF-8 become U+FFFD.
- *
- * `key` names the member of an object; in an array, `key` is NULL. If `json` is NULL, nothing is written.
+ * JSON (RFC 8259), one member per line. Bytes that are not UTF-8 become U+FFFD. In an array, `key` is NULL. Nothing is
+ * written if `json` is NULL.
  */
 enum { JSON_OUT_DEPTH = 16 };
 
@@ -24,56 +23,37 @@ struct json_out {
 	bool empty;                 /* the innermost level has no member yet */
 };
 
-/* Begins the document, an object. json_out_end() closes all open objects and arrays, and adds a newline. */
+/* The document is an object. json_out_end() closes all that is open. */
 void json_out_begin(struct json_out *json, FILE *to);
 void json_out_end(struct json_out *json);
 
 void json_out_object(struct json_out *json, const char *key);
 void json_out_array(struct json_out *json, const char *key);
-
 void json_out_close(struct json_out *json);
 
-/* Write a string; NULL becomes null. json_out_text() also writes "" as null. */
+/* NULL, "" and negative numbers mean unknown and become null. */
 void json_out_string(struct json_out *json, const char *key, const char *value);
-void json_out_text(struct json_out *json, const char *key, const char *value);
-
-/* Write a boolean or a number. A negative `value` means unknown and becomes null. */
 void json_out_bool(struct json_out *json, const char *key, int value);
 void json_out_number(struct json_out *json, const char *key, long value);
 
-/* Prints one line on standard output, made printable, and wrapped at words on a terminal. */
+/* Print a line, made printable, and wrapped on a terminal: on standard output, and on standard error. */
 void out_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-
-/* Prints "PREFIX: TEXT" on standard error, wrapped at words on a terminal. */
 void out_error(const char *prefix, const struct err *err);
-
-/* Prints "vgpu-lease: warning: ..." as one line on standard error. */
 void out_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/*
- * Prints the progress line "TEXT ...", if standard error is a terminal and `silent` is false. out_progress_end(),
- * out_say() and out_error() remove the line.
- */
+/* Prints "TEXT ..." if standard error is a terminal, unless `silent`; the next of these functions removes the line. */
 void out_progress(bool silent, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void out_progress_end(void);
 
-/* Converts a time to ISO 8601 in UTC. */
+/* A time as ISO 8601 in UTC, and the time since `boot_ms` (CLOCK_MONOTONIC) as "42s", "5m", "3h" or "2d". */
 void out_time(char out[32], time_t seconds);
-
-/* Converts the time since `boot_ms` (CLOCK_MONOTONIC) to "42s", "5m", "3h" or "2d". */
 void out_age(char out[32], int64_t boot_ms);
 
-/*
- * Parses a time in one of these forms, in local time, or as out_time() prints it, in UTC. *us: microseconds since 1970,
- * at least 1. False: not a time.
- */
+/* Parses a local time, or a UTC time of out_time(). *us: microseconds since 1970, at least 1. False: not a time. */
 #define EVENTS_SINCE_FORMS "YYYY-MM-DD [HH:MM[:SS]], today, -30m, -1h or -2d"
 bool events_since(int64_t *us, const char *text, time_t now);
 
-/*
- * A list that is printed as a table or as an array of JSON objects. Each call sets the field's column in the table, or
- * its member in the object.
- */
+/* A list, printed as a table or as an array of JSON objects. A call sets the field's column or its member. */
 struct rows {
 	struct json_out *json; /* NULL: a table is printed */
 	struct table table;
@@ -83,16 +63,15 @@ void row_text(struct rows *rows, enum column column, const char *member, const c
 void row_number(struct rows *rows, enum column column, const char *member, int number);
 void row_end(struct rows *rows);
 
-/* Write the fields of a vGPU and of its lease; `lease` may be NULL. `mib`: the vGPU's framebuffer. */
+/* The fields of a vGPU; its lease's (NULL: none) state and domain, or all, with the vGPU's framebuffer. */
 void row_vgpu(struct rows *rows, const struct vgpu_ref *vgpu);
-void row_lease(struct rows *rows, const struct lease *lease); /* writes only state and domain */
+void row_lease(struct rows *rows, const struct lease *lease);
 void row_whole_lease(struct rows *rows, const struct lease *lease, int mib);
 
-/* Write the fields of a type, and its capacity. */
 void row_type(struct rows *rows, const struct inv_type *type, const struct config *config);
 void row_count(struct rows *rows, const struct capacity_count *count);
 
-/* Writes the member "domain" of the open object. */
+/* Writes the member "domain". */
 void out_json_domain(struct json_out *json, const char *uuid, const char *name);
 
 /* The words PASS, WARN and FAIL. out_finding_text() returns "WHERE: TEXT; FIX", which the caller frees. */

@@ -297,7 +297,7 @@ static void print_pgpus(const struct status *status, struct json_out *json)
 	struct rows *rows;
 
 	if (json) {
-		json_out_text(json, "nvidia_driver", status->cmd->world.inv.nvidia_driver);
+		json_out_string(json, "nvidia_driver", status->cmd->world.inv.nvidia_driver);
 		status_json_pgpus(json, status);
 		return;
 	}

@@ -37,13 +37,13 @@ struct status {
 	char host[256];
 };
 
-/* Reads the pGPUs and vGPUs that match the filters. Does not set `check` and `host`. */
+/* Reads what matches the filters. Does not set `check` and `host`. */
 int status_read(struct status *status, struct cmd *cmd, struct err *err);
 void status_end(struct status *status);
 
 #define autostatus __attribute__((cleanup(status_end)))
 
-/* Writes a vGPU as one row. table_text() can still replace cells of that row. */
+/* Writes one row; table_text() can still replace its cells. */
 void status_vgpu(struct rows *rows, const struct status_vgpu *v);
 
 /* Write the member "pgpus", and the member "vgpus" of one pGPU. */
@@ -53,16 +53,13 @@ void status_json_vgpus(struct json_out *json, const struct card_row *row);
 /* Returns the row of the pGPU, or rows[nrows] if the pGPU is not listed. */
 struct card_row *status_row(const struct status *status, const char *pgpu);
 
-/* Fails if neither the host nor a lease has the --pgpu, usually because of a typo. */
-int cards_check_pgpu(struct cmd *cmd, struct err *err);
-
-/* Finds a pGPU by its address, spelt as in sysfs. NULL: none; `err` has the reason and the most similar name. */
+/* Finds a pGPU by its address, spelt as in sysfs. NULL: `err` says why. */
 const struct inv_pgpu *cards_pgpu(const struct world *world, const char *name, struct err *err);
 
-/* Returns the card's framework; "": unknown, because the card has no parents. */
+/* "": unknown, because the card has no parents. */
 const char *cards_framework(const struct inv_pgpu *card);
 
-/* Writes one row for each of the pGPU's types. */
+/* Writes a row for each type of the pGPU. */
 void cards_offers(struct rows *rows, const struct world *world, const struct card_row *row);
 
 /* Prints the tree of the host on term->to. */
@@ -70,25 +67,23 @@ void status_print(const struct status *status, const struct term *term);
 
 enum show_kind { SHOW_DOMAIN, SHOW_VGPU, SHOW_PGPU };
 
-/* Returns the kind of object that the operand names. Call cmd_survey() first. */
+/* After cmd_survey(): what the operand names; and a vGPU's lease, even if void (NULL: none), and its data. */
 enum show_kind show_kind(const struct cmd *cmd);
-
-/* Return the lease of a vGPU, even if void (NULL: none), and the vGPU's data. Call cmd_survey() first. */
 const struct lease *show_lease(const struct cmd *cmd, const char *id);
 struct vgpu_ref show_ref(const struct cmd *cmd, const char *id);
 
 /* Prints a vGPU or a pGPU, and its events. Returns what a sub-command returns. */
 int show_object(struct cmd *cmd, bool is_vgpu, struct err *err);
 
-/* Returns the vGPU's owner; NULL: unknown. `nova`: the vGPU is Nova's. `lease` may be NULL. */
+/* NULL: unknown. `nova`: the vGPU is Nova's. `lease` may be NULL. */
 const char *show_owner(const struct host *host, const struct vgpu_ref *vgpu, const struct lease *lease, bool nova);
 
 /* Writes the members "exists", "open" and "open_by". `open` is the result of vfio_users_open(). */
 void show_json_use(struct json_out *json, enum presence exists, int open, pid_t by);
 
 /*
- * Prints the object's events (NULL: all), oldest first, as lines or as the array "events"; only the `last` latest (0: all
- * since call->since_us). Returns their number; err->code: some may be missing. Negative: the journal cannot be read, and
- * nothing is printed. *ever: the object has events, perhaps older ones.
+ * Prints the events of `object` (NULL: all), oldest first, as lines or as the array "events": the `last` ones, or all
+ * since call->since_us if `last` is 0. *ever: there are events, perhaps older ones. Returns their number, and sets
+ * err->code if some may be missing. Negative: the journal cannot be read, and nothing is printed.
  */
 int events_print(struct cmd *cmd, const char *object, int last, bool *ever, struct err *err);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Tables, laid out by libsmartcols.
- *
- * An unknown value is "-", so that awk counts columns correctly. On a narrow terminal, a cell of kind TEXT is printed
- * below its row, and the least important columns are omitted.
+ * Tables, laid out by libsmartcols. An unknown value is "-", so that awk counts columns correctly. On a narrow terminal,
+ * a cell of kind TEXT is printed below its row, and the least important columns are omitted.
  */
 #pragma once
 
@@ -37,11 +35,11 @@ struct table_options {
 	const char *output, *sort;
 	bool no_headings;
 	/* Set by table_check(). */
-	enum column shown[COLUMNS]; /* the columns of `output`, in this order; COL_NONE ends the list */
-	enum column by;             /* the column of `sort` */
+	enum column shown[COLUMNS]; /* of `output`; COL_NONE ends the list */
+	enum column by;             /* of `sort` */
 };
 
-/* Finds the columns that the options name. -EINVAL: a column is unknown or given twice; the error says which. */
+/* -EINVAL: a column is unknown or given twice. */
 int table_check(const struct table_layout *layout, struct table_options *options, struct err *err);
 
 struct table {
@@ -53,17 +51,13 @@ struct table {
 	bool has_instance; /* some row has an INSTANCE; false: the column is omitted, except with --output */
 };
 
-/* Begins a table. Call table_check() first. */
+/* Call table_check() first. A table that was not started ignores its rows. */
 void table_start(struct table *table, const struct table_layout *layout, const struct table_options *options);
-
-/* Begins a row of empty cells. A table that was not started ignores its rows. */
 void table_line(struct table *table);
 
-/* Set a cell of the row. NULL, "" and negative numbers mean unknown. If the table has no such column, do nothing. */
+/* Set a cell of the row, if the table has the column. NULL, "" and negative numbers mean unknown. */
 void table_text(struct table *table, enum column column, const char *text);
 void table_number(struct table *table, enum column column, int number);
-
-/* Calls table_text(), and colours the cell with an escape sequence. */
 void table_coloured(struct table *table, enum column column, const char *text, const char *sequence);
 
 /* Prints and frees the table. */

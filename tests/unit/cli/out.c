@@ -42,7 +42,7 @@ static void json(void)
 	json_out_array(&json, "list");
 	json_out_object(&json, NULL);
 	json_out_bool(&json, "ready", true);
-	json_out_text(&json, "reason", "");
+	json_out_string(&json, "reason", "");
 	json_out_close(&json);
 	json_out_string(&json, NULL, "x");
 	json_out_string(&json, NULL, NULL);
