@@ -309,27 +309,13 @@ static const char *content(const xmlNode *text)
 	return text && text->content ? (const char *)text->content : "";
 }
 
-static const xmlAttr *find_attr(const struct xml_elem *elem, const char *name)
+const char *xml_attr(const struct xml_elem *elem, const char *name)
 {
-	const xmlAttr *attr = node_of(elem)->properties;
+	const xmlAttr *attr = elem ? node_of(elem)->properties : NULL;
 
 	while (attr && strcmp((const char *)attr->name, name) != 0)
 		attr = attr->next;
-	return attr;
-}
-
-const char *xml_attr(const struct xml_elem *elem, const char *name)
-{
-	const xmlAttr *attr = elem ? find_attr(elem, name) : NULL;
-
 	return attr ? content(attr->children) : NULL;
-}
-
-const char *xml_attr_prefix(const struct xml_elem *elem, const char *name)
-{
-	const xmlAttr *attr = find_attr(elem, name);
-
-	return attr && attr->ns && attr->ns->prefix ? (const char *)attr->ns->prefix : "";
 }
 
 const char *xml_attr_name(const struct xml_elem *elem, size_t i)

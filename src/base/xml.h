@@ -49,12 +49,14 @@ const struct xml_elem *xml_next(const struct xml_elem *elem, const char *ns, con
 
 /*
  * The value of the first attribute of this name, with any declared prefix, as in libvirt; NULL: none, or `elem` is
- * NULL. xml_attr_prefix() returns the attribute's prefix, or "".
+ * NULL.
  */
 const char *xml_attr(const struct xml_elem *elem, const char *name);
-const char *xml_attr_prefix(const struct xml_elem *elem, const char *name);
 
-/* The name of attribute number `i` (from 0), without prefix; NULL after the last. */
+/*
+ * The name of attribute number `i` (from 0), without a declared prefix; NULL after the last. The attributes are in the
+ * order of the document, without those that declare a namespace.
+ */
 const char *xml_attr_name(const struct xml_elem *elem, size_t i);
 
 /* Copies all text in the element, as XPath's string() does. If it does not fit, returns false and empties buf. */

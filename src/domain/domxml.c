@@ -22,6 +22,22 @@ bool domxml_concerns(const char *xml, size_t len)
 	return has(xml, len, "mdev") || has(xml, len, "urn:vgpu-lease");
 }
 
+bool domxml_has_pci(const char *xml, size_t len)
+{
+	static const char open[] = "<hostdev";
+	const char *end = xml + len, *next;
+
+	while ((xml = memmem(xml, (size_t)(end - xml), open, strlen(open))) != NULL) {
+		xml += strlen(open);
+		/* No tag has a '<' in it. */
+		next = memchr(xml, '<', (size_t)(end - xml));
+		len = (size_t)((next ? next : end) - xml);
+		if (has(xml, len, "'pci'") || has(xml, len, "\"pci\""))
+			return true;
+	}
+	return false;
+}
+
 /* Accepts what libvirt's virUUIDParse() accepts: optional dashes and blanks, and white space at both ends. */
 bool domxml_uuid(char out[UUID_SIZE], const char *text)
 {

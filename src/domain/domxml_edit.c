@@ -12,121 +12,95 @@
 /* Bytes to replace. An insertion has an empty span, a removal has an empty text. */
 struct edit {
 	struct span span;
-	size_t order;     /* order among edits at one place */
 	const char *name; /* the attribute to write; NULL: write only a value */
 	char text[LABEL_SIZE];
 };
 
 struct edits {
-	struct edit *list;
+	struct edit *list; /* by place; an insertion before the replacement that starts there */
 	size_t n;
 };
 
-enum { EDITS_PER_VGPU = ATTRS + META_UUID - ADDRESS /* a removal and an insertion for each address attribute */ };
-
-static int by_place(const void *a, const void *b)
-{
-	const struct edit *x = a, *y = b;
-
-	if (x->span.at != y->span.at)
-		return x->span.at > y->span.at ? 1 : -1;
-	/* Insert before the replacement that starts at this place, because write_edited() only moves forward. */
-	if (!x->span.len != !y->span.len)
-		return x->span.len ? 1 : -1;
-	return (x->order > y->order) - (x->order < y->order);
-}
-
 static void add_edit(struct edits *edits, struct span span, const char *name, const char *text)
 {
-	struct edit *edit = &edits->list[edits->n];
+	const struct edit edit = { .span = span, .name = name };
+	size_t i = edits->n;
 
-	*edit = (struct edit){ .span = span, .order = edits->n++, .name = name };
-	text_copy(edit->text, sizeof(edit->text), text);
+	mem_add(&edits->list, &edits->n, sizeof(edit));
+	for (; i > 0; i--) {
+		const struct span before = edits->list[i - 1].span;
+
+		if (before.from < span.from ||
+		    (before.from == span.from && (before.to == before.from || span.to > span.from)))
+			break;
+		edits->list[i] = edits->list[i - 1];
+	}
+	edits->list[i] = edit;
+	text_copy(edits->list[i].text, LABEL_SIZE, text);
 }
 
-static struct span end_of(struct span span)
+/* The attribute behind which others of its element are inserted: the first of domxml_attrs. ATTRS: it has none. */
+static size_t first_attr(const struct mark *mark, enum part part)
 {
-	return (struct span){ span.at + span.len, 0 };
+	size_t i = 0;
+
+	while (i < ATTRS && (domxml_attrs[i].part != part || !mark->attrs[i].value.from))
+		i++;
+	return i;
 }
 
-/* Sets an attribute to `text`: "" removes it, and a missing attribute is inserted after attribute `behind`. */
-static void set_attr(struct edits *edits, const struct mark *mark, size_t attr, size_t behind, const char *text)
+/* Sets an attribute to `text`: "" removes it. */
+static void set_attr(struct edits *edits, const struct mark *mark, size_t attr, const char *text)
 {
 	const struct attr *is = &mark->attrs[attr];
+	size_t first = first_attr(mark, domxml_attrs[attr].part);
 
-	if (is->value.at && text[0])
+	if (is->value.from && text[0])
 		add_edit(edits, is->value, NULL, text);
-	else if (is->value.at)
+	else if (is->value.from)
 		add_edit(edits, is->whole, NULL, "");
-	else if (text[0])
-		add_edit(edits, end_of(mark->attrs[behind].whole), domxml_attrs[attr].name, text);
-}
-
-/* The attributes of an <address>. A PCI address is in libvirt's form: 0x0000 0x41 0x00 0x4. */
-static void address_values(char values[ATTRS][ID_SIZE], const char *id, bool is_pci)
-{
-	char copy[ID_SIZE], *rest = copy;
-
-	text_copy(copy, sizeof(copy), id);
-	for (size_t i = ADDRESS; i < FACT; i++)
-		values[i][0] = '\0';
-	if (!is_pci)
-		text_copy(values[ADDRESS], ID_SIZE, id);
-	for (size_t i = ADDRESS + 1; i < FACT && is_pci; i++)
-		snprintf(values[i], ID_SIZE, "0x%.30s", strsep(&rest, ":."));
-}
-
-/* Replaces the address. A change of kind removes the old attributes and inserts the new ones. */
-static int set_address(struct edits *edits, const struct mark *mark, const char *was, bool changes_kind,
-		       char values[ATTRS][ID_SIZE], struct err *err)
-{
-	size_t first = ADDRESS;
-
-	while (first < FACT && !mark->attrs[first].value.at)
-		first++;
-	if (first == FACT)
-		return err_set(err, EINVAL, "%s: the hostdev's <source><address> has no attributes", was);
-	for (size_t i = ADDRESS; i < FACT; i++) {
-		const struct attr *is = &mark->attrs[i];
-
-		if (changes_kind && is->value.at)
-			add_edit(edits, is->whole, NULL, "");
-		if (changes_kind && values[i][0])
-			add_edit(edits, end_of(mark->attrs[first].whole), domxml_attrs[i].name, values[i]);
-		if (changes_kind || !values[i][0])
-			continue;
-		if (!is->value.at)
-			return err_set(err, EINVAL,
-				       "%s: the hostdev's <source><address> has no %s='...'; specify all four numbers",
-				       was, domxml_attrs[i].name);
-		add_edit(edits, is->value, NULL, values[i]);
-	}
-	return 0;
+	else if (text[0] && first < ATTRS)
+		add_edit(edits, (struct span){ mark->attrs[first].whole.to, mark->attrs[first].whole.to },
+			 domxml_attrs[attr].name, text);
 }
 
 static int plan_change(const struct domxml *doc, struct edits *edits, const struct domxml_change *change,
 		       const char *id, struct err *err)
 {
-	static const char *const pci[] = { "pci", "no", "" }, *const mdev[] = { "mdev", "no", "vfio-pci" };
+	static const char *const traits[][ADDRESS] = {
+		[REQUEST_MDEV] = { "mdev", "no", "vfio-pci" }, [REQUEST_PCI] = { "pci", "no", "" }
+	};
 	const struct vgpu_request *req = &doc->request.vgpus[change->req];
 	const struct mark *mark = &doc->marks[change->req];
-	const struct attr *device = &mark->attrs[req->kind == REQUEST_MDEV ? META_UUID : META_ADDRESS];
-	bool to_pci = (req->kind == REQUEST_PCI) != change->changes_framework;
-	char address[ATTRS][ID_SIZE];
-	int r = 0;
+	bool other = change->changes_framework, pci = (req->kind == REQUEST_PCI) != other;
+	bool moves = other || change->id[0];
+	const char *values[ATTRS] = { NULL }; /* NULL: unchanged */
+	char numbers[META][ID_SIZE], copy[ID_SIZE], *rest = copy;
 
-	address_values(address, id, to_pci);
-	for (size_t i = TRAIT; change->changes_framework && i < ADDRESS; i++)
-		set_attr(edits, mark, i, TRAIT, to_pci ? pci[i] : mdev[i]);
-	if (change->changes_framework || change->id[0])
-		r = set_address(edits, mark, req->id, change->changes_framework, address, err);
-	if (change->changes_framework && device->value.at)
-		add_edit(edits, device->whole, domxml_attrs[to_pci ? META_ADDRESS : META_UUID].name, id);
-	else if (change->id[0] && device->value.at)
-		add_edit(edits, device->value, NULL, id);
-	for (size_t i = FACT; device->value.at && change->has_facts && i < META_UUID; i++)
-		set_attr(edits, mark, i, (size_t)(device - mark->attrs), domxml_fact(&change->facts, i));
-	return r;
+	if (moves && first_attr(mark, PART_ADDRESS) == ATTRS)
+		return err_set(err, EINVAL, "%s: the hostdev's <source><address> has no attributes", req->id);
+	text_copy(copy, sizeof(copy), id);
+	for (size_t i = 0; other && i < FACT; i++)
+		values[i] = i < ADDRESS ? traits[pci][i] : "";
+	if (moves)
+		values[pci ? META + 1 : META] = id;
+	if (moves && !pci)
+		values[ADDRESS] = id;
+	/* libvirt's form of an address: 0x0000 0x41 0x00 0x4 */
+	for (size_t i = ADDRESS + 1; moves && pci && i < META; i++) {
+		snprintf(numbers[i], ID_SIZE, "0x%.30s", strsep(&rest, ":."));
+		values[i] = numbers[i];
+		if (!other && !mark->attrs[i].value.from)
+			return err_set(err, EINVAL,
+				       "%s: the hostdev's <source><address> has no %s='...'; specify all four numbers",
+				       req->id, domxml_attrs[i].name);
+	}
+	for (size_t i = FACT; change->has_facts && i < ATTRS; i++)
+		values[i] = domxml_fact(&change->facts, i);
+	for (size_t i = 0; i < ATTRS; i++)
+		if (values[i])
+			set_attr(edits, mark, i, values[i]);
+	return 0;
 }
 
 static void put_attr(FILE *out, const char *name, const char *text)
@@ -150,14 +124,14 @@ static void put_attr(FILE *out, const char *name, const char *text)
 static void write_edited(const struct domxml *doc, const struct edits *edits, char **out, size_t *outlen)
 {
 	FILE *f = mem_open(out, outlen);
-	size_t at = 0;
+	const char *at = doc->xml;
 
 	for (EACH(const struct edit *, edit, edits->list, edits->n)) {
-		fwrite(doc->xml + at, 1, edit->span.at - at, f);
+		fwrite(at, 1, (size_t)(edit->span.from - at), f);
 		put_attr(f, edit->name, edit->text);
-		at = edit->span.at + edit->span.len;
+		at = edit->span.to;
 	}
-	fwrite(doc->xml + at, 1, doc->len - at, f);
+	fwrite(at, 1, (size_t)(doc->xml + doc->len - at), f);
 	mem_close(f);
 }
 
@@ -195,8 +169,8 @@ static int ids_after(const struct domxml *doc, const struct domxml_change *chang
 int domxml_rewrite(const struct domxml *doc, const struct domxml_change *changes, size_t nchanges, char **out,
 		   size_t *outlen, struct err *err)
 {
-	autofree struct edit *list = mem_new((size_t)REQUEST_MAX * EDITS_PER_VGPU, sizeof(*list));
-	struct edits edits = { list, 0 };
+	struct edits edits = { 0 };
+	int r = 0;
 	char ids[REQUEST_MAX][ID_SIZE] = { "" };
 	autodomxml struct domxml *parsed = NULL;
 	autofree char *result = NULL;
@@ -204,13 +178,14 @@ int domxml_rewrite(const struct domxml *doc, const struct domxml_change *changes
 
 	if (ids_after(doc, changes, nchanges, ids, err) < 0)
 		return -err->code;
-	for (size_t i = 0; i < nchanges; i++) {
+	for (size_t i = 0; i < nchanges && r == 0; i++) {
 		changes_framework |= changes[i].changes_framework;
-		if (plan_change(doc, &edits, &changes[i], ids[changes[i].req], err) < 0)
-			return -err->code;
+		r = plan_change(doc, &edits, &changes[i], ids[changes[i].req], err);
 	}
-	qsort(edits.list, edits.n, sizeof(*edits.list), by_place);
 	write_edited(doc, &edits, &result, outlen);
+	free(edits.list);
+	if (r < 0)
+		return r;
 	/* In a hostile document, an inserted attribute can repeat an existing name. */
 	if (changes_framework && domxml_parse(&parsed, result, *outlen, DOMXML_ALL_PCI | DOMXML_FILE, err) < 0)
 		return err_in(err, "%s: the hostdev cannot be changed to the other type", doc->request.name);
@@ -228,7 +203,7 @@ static bool has_facts(const struct domxml *doc, const struct vgpu_request *req, 
 {
 	bool same = req->has_metadata && (req->has_guest || !*guest_of(doc, req));
 
-	for (size_t i = FACT; i < META_UUID; i++)
+	for (size_t i = FACT; i < ATTRS; i++)
 		same &= strcmp(domxml_fact(&req->facts, i), domxml_fact(facts, i)) == 0;
 	return same;
 }
@@ -250,7 +225,7 @@ static void put_device(FILE *f, const struct domxml *doc, const struct vgpu_requ
 {
 	fputs("\n  <device", f);
 	put_attr(f, req->kind == REQUEST_MDEV ? "uuid" : "address", req->id);
-	for (size_t i = FACT; i < META_UUID; i++)
+	for (size_t i = FACT; i < ATTRS; i++)
 		if (*domxml_fact(facts, i))
 			put_attr(f, domxml_attrs[i].name, domxml_fact(facts, i));
 	if (*guest_of(doc, req))
@@ -298,15 +273,18 @@ char *domxml_lease(const struct domxml *doc, const struct migration_facts *facts
 
 int domxml_hostdev(const struct domxml *doc, const struct vgpu_request *req, char **out, struct err *err)
 {
-	struct span whole = doc->marks[req - doc->request.vgpus].whole;
+	const char *type = doc->marks[req - doc->request.vgpus].attrs[TRAIT].whole.from;
+	const char *from = memrchr(doc->xml, '<', (size_t)(type - doc->xml)), *to;
 
 	*out = NULL;
-	if (!whole.len)
+	/* The next </hostdev> ends the hostdev, because hostdevs do not nest and libvirt prints no comments. */
+	to = memmem(from, (size_t)(doc->xml + doc->len - from), "</hostdev>", strlen("</hostdev>"));
+	if (!to)
 		return err_set(
 			err, EINVAL,
 			"%s: <hostdev> has a namespace prefix or no end tag (troubleshooting: the-hostdev-cannot-be-changed-to-the-other-type)",
 			req->id);
-	*out = mem_strndup(doc->xml + whole.at, whole.len);
+	*out = mem_strndup(from, (size_t)(to - from) + strlen("</hostdev>"));
 	return 0;
 }
 

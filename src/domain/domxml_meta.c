@@ -159,7 +159,7 @@ int meta_apply(const struct meta_device *device, struct vgpu_request *req, struc
 	req->has_metadata = true;
 	req->has_guest = strcmp(device->guest, req->guest) == 0;
 	req->has_params = xml_attr(elem, "params") != NULL;
-	for (size_t i = FACT; i < META_UUID; i++)
+	for (size_t i = FACT; i < ATTRS; i++)
 		if (take_attr((char *)&req->facts + domxml_attrs[i].fact, domxml_attrs[i].size, elem,
 			      domxml_attrs[i].name, req->id, err) < 0)
 			return -err->code;

@@ -10,10 +10,10 @@
 #include "base/xml.h"
 
 struct span {
-	size_t at, len; /* in bytes of the document */
+	const char *from, *to; /* in the document */
 };
 
-/* An attribute in a tag. value.at is 0 if the tag does not have the attribute. */
+/* An attribute in a tag. value.from is NULL if the tag does not have the attribute. */
 struct attr {
 	struct span whole; /* with the white space before the attribute */
 	struct span value; /* without the quotes */
@@ -26,9 +26,8 @@ enum part { PART_HOSTDEV, PART_ADDRESS, PART_DEVICE, PARTS };
 enum {
 	TRAIT = 0,   /* type, managed, model */
 	ADDRESS = 3, /* uuid; domain, bus, slot, function */
-	FACT = 8,    /* type, name, framework, model, driver */
-	META_UUID = 13,
-	META_ADDRESS = 14,
+	META = 8,    /* uuid, address */
+	FACT = 10,   /* type, name, framework, model, driver */
 	ATTRS = 15
 };
 
@@ -47,7 +46,6 @@ static inline const char *domxml_fact(const struct migration_facts *facts, size_
 /* Where the replaceable parts of a vGPU are in the document. */
 struct mark {
 	const struct xml_elem *elems[PARTS]; /* valid while the tree exists; NULL: no <vgpu:device> */
-	struct span whole;                   /* the hostdev, with its end tag */
 	struct attr attrs[ATTRS];
 };
 
