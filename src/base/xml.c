@@ -14,9 +14,13 @@
 #include "base/auto.h"
 #include "base/mem.h"
 
+/* libxml2's own objects. Their _private is ours: the number of elements, and the element's index. */
 struct xml_doc {
-	xmlDocPtr tree;
-	size_t count;
+	xmlDoc tree;
+};
+
+struct xml_elem {
+	xmlNode node;
 };
 
 /* The functions of libxml2 that this file calls. All exist from version 2.9 on. */
@@ -149,17 +153,11 @@ static int parse_error(const struct met *met, struct err *err)
 }
 
 /* True if each byte below 0x80 is the same character in this encoding as in ASCII. */
-static bool encoding_is_plain(const xmlChar *encoding)
+static bool encoding_is_plain(const char *name)
 {
-	static const char *const plain[] = { "UTF-8", "UTF8", "ASCII", "US-ASCII" };
-	const char *name = (const char *)encoding;
-
-	if (!name)
-		return true;
-	for (size_t i = 0; i < ARRAY_SIZE(plain); i++)
-		if (strcasecmp(name, plain[i]) == 0)
-			return true;
-	return strncasecmp(name, "ISO-8859-", 9) == 0 || strncasecmp(name, "windows-125", 11) == 0;
+	return !name || strcasecmp(name, "UTF-8") == 0 || strcasecmp(name, "UTF8") == 0 ||
+	       strcasecmp(name, "ASCII") == 0 || strcasecmp(name, "US-ASCII") == 0 ||
+	       strncasecmp(name, "ISO-8859-", 9) == 0 || strncasecmp(name, "windows-125", 11) == 0;
 }
 
 /* The next node in document order, within `top`. */
@@ -173,18 +171,21 @@ static xmlNodePtr following(xmlNodePtr node, const xmlNode *top)
 }
 
 /* Numbers the elements. Returns false for an entity node or an attribute of several nodes, which are not supported. */
-static bool number(struct xml_doc *doc, xmlNodePtr root)
+static bool number(xmlDocPtr tree, xmlNodePtr root)
 {
+	uintptr_t count = 0;
+
 	for (xmlNodePtr node = root; node; node = following(node, root)) {
 		if (node->type == XML_ENTITY_REF_NODE)
 			return false;
 		if (node->type != XML_ELEMENT_NODE)
 			continue;
-		node->_private = (void *)(uintptr_t)doc->count++;
+		node->_private = (void *)count++;
 		for (const xmlAttr *a = node->properties; a; a = a->next)
 			if (a->children && (a->children->type != XML_TEXT_NODE || a->children->next))
 				return false;
 	}
+	tree->_private = (void *)count;
 	return true;
 }
 
@@ -194,8 +195,8 @@ int xml_parse(struct xml_doc **out, const char *bytes, size_t len, struct err *e
 	const int options = XML_PARSE_NONET | XML_PARSE_NOCDATA;
 	__attribute__((cleanup(free_ctxt))) xmlParserCtxtPtr ctxt = NULL;
 	struct met met = { 0 };
-	struct xml_doc *doc;
 	xmlNodePtr root;
+	xmlDocPtr tree;
 	int r = load(err);
 
 	if (r < 0)
@@ -208,76 +209,65 @@ int xml_parse(struct xml_doc **out, const char *bytes, size_t len, struct err *e
 		return err_set(err, EINVAL,
 			       "the XML has a NUL byte in it (UTF-16 is not supported; convert it to UTF-8)");
 
-	doc = mem_new(1, sizeof(*doc));
 	ctxt = mem_check(lib.xmlNewParserCtxt());
 	ctxt->_private = &met;
 	ctxt->sax->serror = note_error;
 	ctxt->sax->internalSubset = refuse_doctype;
 	/* Conversion errors reach only the global handler. It is reset below, because libvirt's library also parses. */
 	lib.xmlSetStructuredErrorFunc(ctxt, note_error);
-	doc->tree = lib.xmlCtxtReadMemory(ctxt, bytes, (int)len, NULL, NULL, options);
+	tree = lib.xmlCtxtReadMemory(ctxt, bytes, (int)len, NULL, NULL, options);
 	lib.xmlSetStructuredErrorFunc(NULL, NULL);
-	root = doc->tree ? lib.xmlDocGetRootElement(doc->tree) : NULL;
+	root = tree ? lib.xmlDocGetRootElement(tree) : NULL;
 
 	/* Check for the document type first, because a stopped parser returns a document without a root. */
 	if (met.doctype)
 		r = err_set(err, EINVAL, "the XML has a document type declaration, which no domain needs; remove it");
 	else if (!root)
 		r = parse_error(&met, err);
-	else if (!encoding_is_plain(doc->tree->encoding))
+	else if (!encoding_is_plain((const char *)tree->encoding))
 		r = err_set(err, EINVAL, "the XML is in an unsupported encoding; convert it to UTF-8");
-	else if (!number(doc, root))
+	else if (!number(tree, root))
 		r = err_set(err, EINVAL, "the XML has entities in it that cannot be resolved");
-	if (r < 0) {
-		xml_free(doc);
-		return r;
-	}
-	*out = doc;
-	return 0;
+	*out = (struct xml_doc *)tree;
+	if (r < 0)
+		xml_free(steal_ptr(out));
+	return r;
 }
 
 void xml_free(struct xml_doc *doc)
 {
-	if (!doc)
-		return;
-	if (doc->tree)
-		lib.xmlFreeDoc(doc->tree);
-	free(doc);
-}
-
-static const xmlNode *node_of(const struct xml_elem *elem)
-{
-	return (const xmlNode *)(const void *)elem;
+	if (doc)
+		lib.xmlFreeDoc(&doc->tree);
 }
 
 static const struct xml_elem *elem_of(const xmlNode *node)
 {
-	return (const struct xml_elem *)(const void *)node;
+	return (const struct xml_elem *)node;
 }
 
 const struct xml_elem *xml_root(const struct xml_doc *doc)
 {
-	return elem_of(lib.xmlDocGetRootElement(doc->tree));
+	return elem_of(lib.xmlDocGetRootElement(&doc->tree));
 }
 
 size_t xml_count(const struct xml_doc *doc)
 {
-	return doc->count;
+	return (size_t)(uintptr_t)doc->tree._private;
 }
 
 size_t xml_index(const struct xml_elem *elem)
 {
-	return (size_t)(uintptr_t)node_of(elem)->_private;
+	return (size_t)(uintptr_t)elem->node._private;
 }
 
 const char *xml_name(const struct xml_elem *elem)
 {
-	return (const char *)node_of(elem)->name;
+	return (const char *)elem->node.name;
 }
 
 const char *xml_ns(const struct xml_elem *elem)
 {
-	const xmlNs *ns = node_of(elem)->ns;
+	const xmlNs *ns = elem->node.ns;
 
 	return ns && ns->href ? (const char *)ns->href : "";
 }
@@ -296,12 +286,12 @@ static const struct xml_elem *match(const xmlNode *node, const char *ns, const c
 
 const struct xml_elem *xml_child(const struct xml_elem *elem, const char *ns, const char *name)
 {
-	return elem ? match(node_of(elem)->children, ns, name) : NULL;
+	return elem ? match(elem->node.children, ns, name) : NULL;
 }
 
 const struct xml_elem *xml_next(const struct xml_elem *elem, const char *ns, const char *name)
 {
-	return match(node_of(elem)->next, ns, name);
+	return match(elem->node.next, ns, name);
 }
 
 static const char *content(const xmlNode *text)
@@ -311,7 +301,7 @@ static const char *content(const xmlNode *text)
 
 const char *xml_attr(const struct xml_elem *elem, const char *name)
 {
-	const xmlAttr *attr = elem ? node_of(elem)->properties : NULL;
+	const xmlAttr *attr = elem ? elem->node.properties : NULL;
 
 	while (attr && strcmp((const char *)attr->name, name) != 0)
 		attr = attr->next;
@@ -320,7 +310,7 @@ const char *xml_attr(const struct xml_elem *elem, const char *name)
 
 const char *xml_attr_name(const struct xml_elem *elem, size_t i)
 {
-	const xmlAttr *attr = node_of(elem)->properties;
+	const xmlAttr *attr = elem->node.properties;
 
 	while (attr && i-- > 0)
 		attr = attr->next;
@@ -329,7 +319,7 @@ const char *xml_attr_name(const struct xml_elem *elem, size_t i)
 
 bool xml_text(const struct xml_elem *elem, char *buf, size_t size)
 {
-	const xmlNode *top = node_of(elem);
+	const xmlNode *top = &elem->node;
 	size_t n = 0;
 
 	buf[0] = '\0';

@@ -142,8 +142,8 @@ static int take_file(struct draft *draft, int dir, const struct source *source, 
 	/* O_NONBLOCK: the open must not hang on a pipe in place of the file. */
 	autoclose int fd = openat(dir, source->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	const struct location at = { .file = source->name };
-	/* Keep the text until the end, because entries of a nova.conf point into it. */
-	char **text = mem_add(&draft->texts, &draft->ntexts, sizeof(*text));
+	/* Kept with the configuration, because entries of a nova.conf point into it. */
+	char **text = mem_add(&draft->config->names, &draft->config->nnames, sizeof(*text));
 	struct stat st;
 	size_t len = 0;
 	int r = 0;
@@ -168,31 +168,23 @@ static int is_drop_in(const struct dirent *entry)
 	return entry->d_name[0] != '.' && n > 5 && strcmp(entry->d_name + n - 5, ".conf") == 0;
 }
 
-/* Lists the *.conf files of a directory; none if it is missing. The caller frees each entry and the list. */
-static int list_drop_ins(struct draft *draft, int dir, const struct source *source, struct dirent ***list,
-			 struct err *err)
+/* Reads the *.conf files of a directory, if it exists. */
+static int take_drop_ins(struct draft *draft, int dir, const struct source *source, struct err *err)
 {
 	autoclose int fd = sys_dir(dir, source->path);
+	struct dirent **list = NULL;
 	struct stat st;
-	int n;
+	int n = 0, r = 0;
 
-	*list = NULL;
 	if (fd == -ENOENT)
 		return 0;
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_sys(err, fd < 0 ? -fd : errno, "%s", source->name);
 	/* A user who can write to the directory can remove or replace its files. */
-	if (check_trust(draft, &st, source) < 0)
-		return 0;
-	n = scandirat(fd, ".", list, is_drop_in, alphasort); /* sorts by bytes, because no program sets LC_COLLATE */
-	return n < 0 ? err_sys(err, errno, "%s", source->name) : n;
-}
-
-static int take_drop_ins(struct draft *draft, int dir, const struct source *source, struct err *err)
-{
-	struct dirent **list;
-	int n = list_drop_ins(draft, dir, source, &list, err), r = n < 0 ? n : 0;
-
+	if (check_trust(draft, &st, source) == 0)
+		n = scandirat(fd, ".", &list, is_drop_in, alphasort); /* by bytes: no program sets LC_COLLATE */
+	if (n < 0)
+		return err_sys(err, errno, "%s", source->name);
 	for (int i = 0; i < n; i++) {
 		autofree char *path = mem_format("%s/%s", source->path, list[i]->d_name);
 		autofree char *name = mem_format("%s/%s", source->name, list[i]->d_name);

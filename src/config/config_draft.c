@@ -192,7 +192,6 @@ int config_draft_finish(struct draft *draft, struct err *err)
 void config_draft_free(struct draft *draft)
 {
 	free(draft->paths);
-	config_strings_free(draft->texts, draft->ntexts);
 	free(draft->entries);
 	free(draft->enabled.types);
 	config_notes_free(&draft->mistakes);

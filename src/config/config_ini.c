@@ -41,6 +41,7 @@ struct reader {
 	struct section *type;         /* the section of a type; NULL: in another section */
 	const struct key *keys, *key; /* the section's valid keys; the key of `value` */
 	int seen[KEYS_MAX];           /* the line of each valid key in the section; 0: not seen */
+	int fixed[3];                 /* the lines of [devices], [policy] and [quota]; 0: not seen */
 };
 
 /* Skips the rest of a value or section that has a mistake. */
@@ -212,8 +213,6 @@ static int begin_section(struct reader *r, const struct location *at)
 	memset(r->seen, 0, sizeof(r->seen));
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
 		size_t n = strlen(known[i].name);
-		struct location *first;
-
 		if (strncmp(at->section, known[i].name, n) != 0)
 			continue;
 		r->keys = known[i].keys;
@@ -224,13 +223,12 @@ static int begin_section(struct reader *r, const struct location *at)
 							at->section + n);
 		if (at->section[n])
 			continue;
-		first = &r->draft->fixed[i];
-		if (first->file == at->file) {
+		if (r->fixed[i]) {
 			r->draft->unsure = true;
-			return config_mistake(r->draft, at, "duplicates [%s] (%s:%d)", at->section, first->file,
-					      first->line);
+			return config_mistake(r->draft, at, "duplicates [%s] (%s:%d)", at->section, at->file,
+					      r->fixed[i]);
 		}
-		*first = *at;
+		r->fixed[i] = at->line;
 		return 0;
 	}
 	return config_mistake(r->draft, at,

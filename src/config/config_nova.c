@@ -19,7 +19,7 @@ enum nova_option { NOVA_TYPES, NOVA_HEADER, NOVA_ADDRESSES, NOVA_CLASS, NOVA_MAX
 
 struct nova_entry {
 	struct location at; /* key NULL: the entry is a section's header */
-	char *value;        /* owned by draft->texts; each continuation line begins with '\n' */
+	char *value;        /* owned by config->names; each continuation line begins with '\n' */
 	enum nova_option option;
 	bool old; /* has the deprecated name */
 };

@@ -22,14 +22,11 @@ struct draft {
 		size_t n;
 		struct location at; /* line 0: no file has the list */
 	} enabled;
-	struct item twice;        /* a type that nova.conf lists twice */
-	struct location fixed[3]; /* the last headers of [devices], [policy] and [quota] */
-	struct item *paths;       /* value of nova_conf: absolute paths of files or directories */
+	struct item twice;  /* a type that nova.conf lists twice */
+	struct item *paths; /* value of nova_conf: absolute paths of files or directories */
 	size_t npaths;
 	struct nova_entry *entries; /* entries of all nova.conf files, in the order of reading */
 	size_t nentries;
-	char **texts;
-	size_t ntexts;
 	const struct host *host; /* nova_conf paths are relative to its root */
 	struct config_notes mistakes;
 	bool unsure; /* after some mistakes, the enabled types are not known */
