@@ -50,20 +50,20 @@ struct setup {
 	struct failed_attempt failed_attempts[4];
 	struct missing_card missing_cards[4];
 	struct world facts;
-	struct inv_pgpu cards[8], *pgpus[8];
-	struct inv_parent parents[64], *vfs[64];
-	struct inv_device devs[32];
-	struct inv_type types[8], *known[8];
-	struct inv_offer offers[8][4];
-	struct section sections[4];
-	struct item addresses[4][4];
-	char address_texts[4][4][PARENT_SIZE];
+	struct inv_pgpu cards[9], *pgpus[9];
+	struct inv_parent parents[160], *vfs[160];
+	struct inv_device devs[256];
+	struct inv_type types[24], *known[24];
+	struct inv_offer offers[9][7];
+	struct section sections[24];
+	struct item addresses[24][4];
+	char address_texts[24][4][PARENT_SIZE];
 	struct lease held[40];
 	char taken[4][ID_SIZE];
 };
 
 #define each(item, list, seps)                                                                                         \
-	for (char copy_##item[512], *rest_##item = strcpy(copy_##item, (list) ? (list) : ""), *item;                   \
+	for (char copy_##item[1024], *rest_##item = strcpy(copy_##item, (list) ? (list) : ""), *item;                  \
 	     (item = text_next(&rest_##item, seps));)
 
 static const struct inv_type *type_of(struct setup *w, const struct inv_pgpu *card, const char *id, int max)
