@@ -122,14 +122,6 @@ vl_counts "nor does Nova get as many" "0 2" '^device_spec' export nova-pci
 start_vf 1 0000:d8:00.4
 reports "a start there is refused as on any full card" start_vf 2 0000:d8:00.6 -- M_NO_CAPACITY -- M_FULL_NO_MAX 0000:d8:00.0 2 -- M_FIX_FREE there
 
-### CloudStack, OpenNebula: all VFs have had their type since the boot, and their card makes no other
-new_host l40s/4 nvidia-1148@0000:26:00.0
-for vf in 4 5 6 7; do set_vf_type 0000:26:00.$vf 1148; done
-start_vf 1 0000:26:00.4
-reports "a start names those that nobody has as free" start_vf 2 0000:26:00.4 -- M_LEASED_TO vm1 "$(domain_uuid 1)" \
-	-- M_FREE_VFS "0000:26:00.5, 0000:26:00.6, 0000:26:00.7"
-holds "and an arrival gets one of them" grep -q "function='0x5'" < <(vf_domain 2 0000:26:00.4 | hook vm2 migrate begin - 2>&1)
-
 ### An instance is deleted, and Nova gives its VF to the next one at once, while vgpu-mgr still holds it
 new_host l40s/4 nvidia-1147
 control plugin_delay_ms "0000:26:00.0 2000"
@@ -156,14 +148,6 @@ vl_prints "one of another type on Nova's card is started, not counted" check -- 
 mdevctl_has 0000:84:00.0 "$(uuid 5)" nvidia-222
 configure nvidia-222@0000:84:00.0
 check_notes "and only one of the pool matches it" "PASS mdevctl 1 definition matches the pool" mdevctl tr -s ' '
-
-### A pool of mdevs with autostart, made for domains that are off: a domain with a UUID of its own gets none
-new_host t4 nvidia-233@0000:84:00.0
-for n in 1 2; do create 0000:84:00.0 nvidia-233 $n && mdevctl_has 0000:84:00.0 "$(uuid $n)" nvidia-233 auto; done
-reports "its refusal does not say to release what nobody leases" call prepare begin 3 \
-	-- M_NO_CAPACITY -- M_FULL 0000:84:00.0 2 2 -- M_FIX_UNLEASED there
-call prepare begin 1
-reports "but does so if a guest leases one" call prepare begin 3 -- M_NO_CAPACITY -- M_FULL 0000:84:00.0 2 2 -- M_FIX_FREE there
 
 ### VFs of an Intel card that QEMUs outside libvirt have, as those of containers and of Incus
 new_host flex/3 vf_flex@0000:4d:00.0

@@ -37,8 +37,6 @@ mdevctl_has 0000:85:00.0 $u1 nvidia-223
 reports "a type from a definition is named with its file" prepare \
 	-- M_NO_CAPACITY "$(message M_TYPE_DEFINED nvidia-223 "/etc/mdevctl.d/0000:85:00.0/$u1")"
 holds "and what to write instead" says M_OR_WRITE "type='nvidia-222'" <<<"$said"
-holds "the metadata go before it" prepare <(typed nvidia-222)
-is "$(type_of $u1)" nvidia-222 "so that is what helps"
 
 ### Boards that share an ID, and drivers of different versions: what one has says nothing about the other
 new_host rtx6000+rtx8000+l40s
