@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "look/kernel.h"
+#include "look/inventory.h"
 #include "look/mdevctl_files.h"
 #include "internal.h"
 #include "model/event.h"

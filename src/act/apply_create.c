@@ -182,7 +182,7 @@ int create_ensure(const struct apply *apply, const struct step *step, struct app
 
 	if (step->kind == STEP_KEEP && wait_closed(apply, step, done->released, err) < 0)
 		return -err->code;
-	/* Do not ask kernel_exists() about a plain VF: the VF always exists, but the function returns 0. */
+	/* A plain VF exists before it is leased. */
 	exists = step->vgpu.framework == FW_VF ? step->kind != STEP_CREATE : kernel_exists(host, &step->vgpu);
 	if (exists == -ETIMEDOUT)
 		return no_answer(err);

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "act/release.h"
 #include "look/vfio_users.h"
-#include "look/kernel.h"
+#include "look/inventory.h"
 #include "look/libvirt_files.h"
 #include "look/mdevctl_files.h"
 #include "base/text.h"

@@ -21,14 +21,13 @@ enum {
 /* Returns the driver of a vGPU. If the type of an mdev is unknown, reads the type from the device. */
 static enum kernel_driver driver_of(const struct host *host, const struct vgpu_ref *vgpu)
 {
-	const char *missing = NULL;
 	char type[TYPE_SIZE];
 	struct err ignored;
 
 	if (vgpu->framework != FW_MDEV)
 		return vgpu->framework == FW_VARIANT ? DRIVER_NVIDIA_VF : DRIVER_OTHER;
 	memcpy(type, vgpu->type, sizeof(type));
-	if (!*type && framework_of(vgpu)->look(host, vgpu, type, &missing, &ignored) != 1)
+	if (!*type && framework_of(vgpu)->look(host, vgpu, type, &ignored) != 1)
 		return DRIVER_OTHER;
 	return typelist_number(type) ? DRIVER_NVIDIA_MDEV : DRIVER_OTHER;
 }
@@ -179,21 +178,21 @@ int kernel_wait_complete(const struct host *host, const struct vgpu_ref *vgpu, i
 	const struct framework_ops *ops = framework_of(vgpu);
 	int64_t deadline = sys_now_ms() + wait_ms;
 	int us = STEP_FIRST_US;
-	char type[TYPE_SIZE];
+	char type[TYPE_SIZE], missing[REASON_SIZE];
 	bool seen = false;
 
-	for (; ops->look; sleep_step(&us)) {
-		const char *missing = NULL;
-		int r = ops->look(host, vgpu, type, &missing, err);
+	for (; ops->creation; sleep_step(&us)) {
+		int r = ops->look(host, vgpu, type, err);
+		const char *what = r == 1 ? node_missing(host, vgpu) : err->text;
 
 		seen |= r >= 0;
 		if (r == 1 && strcmp(type, vgpu->type) != 0) {
 			err_set(err, EEXIST, "its type is %s, not %s", type, vgpu->type);
 			return err_in(err, "vGPU %s", vgpu->id);
 		}
-		missing = r == 1 ? node_missing(host, vgpu) : missing;
-		if (!missing)
+		if (!what || (r < 0 && r != -ENOENT && r != -ETIMEDOUT))
 			return r < 0 ? r : 0;
+		text_cut(missing, sizeof(missing), what);
 		if (r == -ENOENT && seen)
 			err_set(err, ENODEV,
 				"vGPU %s disappeared again after its creation; see dmesg (troubleshooting: vgpu-is-not-complete)",
@@ -222,7 +221,7 @@ int kernel_remove(const struct host *host, const struct vgpu_ref *vgpu, int wait
 	int there, r = 1; /* `r` is 0 once the kernel has accepted the removal */
 
 	/* Check before the first write, because a VF may have another type by now, and must then stay. */
-	for (there = kernel_exists(host, vgpu); there > 0; sleep_step(&us)) {
+	for (there = ops->removal.file ? kernel_exists(host, vgpu) : 0; there > 0; sleep_step(&us)) {
 		/* A successful write does not prove that an mdev is gone: if two processes write, both succeed. */
 		if (r != 0)
 			r = poke(host, vgpu, ops->removal.file, ops->removal.value);
@@ -249,7 +248,7 @@ int kernel_set_params(const struct host *host, const struct vgpu_ref *vgpu, cons
 {
 	const struct framework_ops *ops = framework_of(vgpu);
 	/* poke() adds a newline. The driver drops the last byte. */
-	int r = ops->look ? poke(host, vgpu, "nvidia/vgpu_params", params) : 0;
+	int r = ops->creation ? poke(host, vgpu, "nvidia/vgpu_params", params) : 0;
 
 	if (r == 0)
 		return 0;

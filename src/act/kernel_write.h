@@ -13,7 +13,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "look/kernel.h"
+#include "look/inventory.h"
 
 /* -EEXIST: the UUID is in use; other: the driver's errno; for a full card EIO, ENOSPC, EUSERS, EPERM or ENOMEM. */
 int kernel_create(const struct host *host, const struct vgpu_ref *vgpu, struct err *err);

@@ -16,7 +16,7 @@
 #include "sys/log.h"
 #include "look/libvirt_files.h"
 #include "look/hostdev_filter.h"
-#include "look/kernel.h"
+#include "look/inventory.h"
 #include "internal.h"
 #include "act/release.h"
 #include "model/event.h"

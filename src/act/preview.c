@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "look/kernel.h"
+#include "look/inventory.h"
 #include "look/vfio_users.h"
 #include "act/release.h"
 #include "internal.h"
@@ -203,11 +203,14 @@ void preview_remarks(struct remarks *out, const struct preview *p, const char *o
 
 static const char *end_of(const struct store *store, const struct lease *lease)
 {
-	bool removes = release_removes(store, lease), exists = kernel_exists(store->host, &lease->vgpu) != 0;
+	/* Nothing is said of a plain VF, which is never removed. */
+	bool exists = lease->vgpu.framework != FW_VF && kernel_exists(store->host, &lease->vgpu) != 0;
 
 	if (lease->state == LEASE_RESERVED)
 		return "drop the reservation of";
-	return exists && removes ? "remove" : exists ? "keep the device and drop the lease of" : "drop the lease of";
+	if (!exists)
+		return "drop the lease of";
+	return release_removes(store, lease) ? "remove" : "keep the device and drop the lease of";
 }
 
 int preview_release(FILE *to, const struct store *store, const char *domain, const char *id, struct err *err)

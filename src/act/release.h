@@ -13,7 +13,7 @@
 #include "config/config.h"
 #include "base/err.h"
 #include "sys/sys.h"
-#include "look/kernel.h"
+#include "look/inventory.h"
 #include "state/store.h"
 
 /* Does the release of this lease remove the device? False if the device is older, or is mdevctl's or Nova's. */

@@ -17,7 +17,7 @@
 #include "internal.h"
 #include "base/auto.h"
 #include "domain/domxml.h"
-#include "look/kernel.h"
+#include "look/inventory.h"
 #include "look/libvirt_daemon.h"
 #include "look/libvirt_files.h"
 #include "look/hostdev_filter.h"

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "cli/cmd.h"
 #include "act/release.h"
-#include "look/kernel.h"
+#include "look/inventory.h"
 #include "look/libvirt_files.h"
 #include "look/vfio_users.h"
 #include "model/event.h"
@@ -186,7 +186,8 @@ static int check_unused(const struct cmd *cmd, const struct lease *lease, struct
 static int release_lease(struct cmd *cmd, const struct lease *lease, struct err *err)
 {
 	const struct policy *policy = &cmd->config.policy;
-	bool removes = release_removes(&cmd->store, lease) && kernel_exists(&cmd->host, &lease->vgpu) == 1;
+	bool removes = lease->vgpu.framework != FW_VF && release_removes(&cmd->store, lease) &&
+		       kernel_exists(&cmd->host, &lease->vgpu) == 1;
 	int r = release_now(&cmd->store, policy, lease, release_by(policy), err);
 
 	if (r == RELEASE_TAKEN)

@@ -7,7 +7,7 @@
 
 #include "base/auto.h"
 #include "cli/status.h"
-#include "look/kernel.h"
+#include "look/inventory.h"
 #include "look/mdevctl_files.h"
 #include "look/vfio_users.h"
 #include "act/gc.h"

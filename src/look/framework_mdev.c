@@ -338,8 +338,7 @@ static int mdev_creation(struct kernel_write *write, const struct vgpu_ref *vgpu
 	return check_type(vgpu, err);
 }
 
-static int mdev_look(const struct host *host, const struct vgpu_ref *vgpu, char type[TYPE_SIZE], const char **missing,
-		     struct err *err)
+static int mdev_look(const struct host *host, const struct vgpu_ref *vgpu, char type[TYPE_SIZE], struct err *err)
 {
 	char path[VGPU_PATH_SIZE];
 	int r = inventory_path(path, vgpu->id, "", err);
@@ -347,13 +346,13 @@ static int mdev_look(const struct host *host, const struct vgpu_ref *vgpu, char 
 	if (r < 0)
 		return r;
 	autoclose int device = sys_dir(host->root, path);
-	if (device < 0 && errno != ENOENT)
-		return err_sys(err, errno, "%s/%s", host->name, path);
-	*missing = "it has not appeared in /sys/bus/mdev/devices";
 	if (device < 0)
-		return -ENOENT;
-	*missing = "its mdev_type has not appeared";
-	return sys_link(device, "mdev_type", type, TYPE_SIZE) == 0;
+		return errno == ENOENT ? err_set(err, ENOENT, "it has not appeared in /sys/bus/mdev/devices")
+				       : err_sys(err, errno, "%s/%s", host->name, path);
+	if (sys_link(device, "mdev_type", type, TYPE_SIZE) == 0)
+		return 1;
+	err_set(err, EAGAIN, "its mdev_type has not appeared");
+	return 0;
 }
 
 const struct framework_ops framework_mdev = {

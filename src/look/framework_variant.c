@@ -310,8 +310,7 @@ static int variant_creation(struct kernel_write *write, const struct vgpu_ref *v
 	return inventory_path(write->path, vgpu->id, "/" CURRENT_TYPE, err);
 }
 
-static int variant_look(const struct host *host, const struct vgpu_ref *vgpu, char type[TYPE_SIZE],
-			const char **missing, struct err *err)
+static int variant_look(const struct host *host, const struct vgpu_ref *vgpu, char type[TYPE_SIZE], struct err *err)
 {
 	char path[VGPU_PATH_SIZE], card[PARENT_SIZE];
 	int r = inventory_path(path, vgpu->id, "", err);
@@ -321,15 +320,13 @@ static int variant_look(const struct host *host, const struct vgpu_ref *vgpu, ch
 	kernel_card(card, host, vgpu);
 	r = read_current(card, host->root, path);
 	if (r == -ETIMEDOUT)
-		*missing = "its driver does not answer a read of current_vgpu_type";
-	else if (r == -ENOENT || r == 0)
-		*missing = r == 0 ? "its current_vgpu_type reads 0" : "it has no current_vgpu_type";
-	else if (r < 0)
+		return err_set(err, ETIMEDOUT, "its driver does not answer a read of current_vgpu_type");
+	if (r == -ENOENT || r == 0)
+		return err_set(err, ENOENT, r ? "it has no current_vgpu_type" : "its current_vgpu_type reads 0");
+	if (r < 0) {
 		err_set(err, -r, "current_vgpu_type cannot be read: %s", inv_describe(-r));
-	if (r == 0 || *missing)
-		return r == -ETIMEDOUT ? r : -ENOENT;
-	if (r < 0)
 		return err_in(err, "VF %s", vgpu->id);
+	}
 	snprintf(type, TYPE_SIZE, "nvidia-%d", r);
 	return 1;
 }

@@ -154,7 +154,18 @@ static int vf_available(const struct host *host, const struct vgpu_ref *vgpu, co
 	return sys_exists(host->root, path) ? 1 : err_sys(err, errno, "VF %s", vgpu->id);
 }
 
+static int vf_look(const struct host *host, const struct vgpu_ref *vgpu, char type[TYPE_SIZE], struct err *err)
+{
+	autoclose int dir = inventory_open(host, vgpu->id);
+
+	(void)type;
+	if (dir >= 0 && inv_kind(dir) >= PCI_VF)
+		return 1;
+	return err_sys(err, dir < 0 ? -dir : ENOENT, "VF %s", vgpu->id);
+}
+
 const struct framework_ops framework_vf = {
 	.read_vfs = vf_read_vfs,
 	.available = vf_available,
+	.look = vf_look,
 };

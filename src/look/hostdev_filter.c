@@ -7,7 +7,6 @@
 
 #include "base/mem.h"
 #include "look/inventory.h"
-#include "look/kernel.h"
 #include "look/libvirt_files.h"
 #include "look/mdevctl_files.h"
 #include "look/pool.h"

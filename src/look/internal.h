@@ -14,7 +14,6 @@
 #include <stddef.h>
 
 #include "look/inventory.h"
-#include "look/kernel.h"
 #include "look/survey.h"
 
 struct inv_reader {

@@ -203,19 +203,9 @@ const struct inv_device *inventory_next_on(const struct inventory *inv, const st
 
 enum presence inventory_presence(const struct inventory *inv, const struct host *host, const struct vgpu_ref *vgpu)
 {
-	int r;
-
-	if (vgpu->framework == FW_VF) {
-		autoclose int vf = inventory_open(host, vgpu->id);
-
-		if (vf < 0 && vf != -ENOENT)
-			return PRESENCE_UNKNOWN;
-		return vf >= 0 && inv_kind(vf) >= PCI_VF ? PRESENT : ABSENT;
-	}
-	if (inventory_device(inv, vgpu->id))
-		return PRESENT;
 	/* The vGPU may be newer than the inventory, or its VF's type could not be read, so ask the kernel. */
-	r = inv->frameworks & 1U << vgpu->framework ? kernel_exists(host, vgpu) : -EAGAIN;
+	int r = inventory_device(inv, vgpu->id) ? 1 : kernel_exists(host, vgpu);
+
 	return r < 0 ? PRESENCE_UNKNOWN : r ? PRESENT : ABSENT;
 }
 

@@ -243,10 +243,7 @@ static inline const struct inv_pgpu *inventory_card_of(const struct inv_device *
 const struct inv_device *inventory_next_on(const struct inventory *inv, const struct inv_pgpu *card,
 					   const struct inv_device *last);
 
-/*
- * Asks the kernel about a vGPU outside the inventory, and about every plain VF, because VFs outside the pool can be
- * leased. PRESENCE_UNKNOWN: the framework was not read, or the kernel cannot be asked.
- */
+/* Asks the kernel about a vGPU outside the inventory. PRESENCE_UNKNOWN: the kernel cannot be asked. */
 enum presence inventory_presence(const struct inventory *inv, const struct host *host, const struct vgpu_ref *vgpu);
 
 /* A type of the model of `card`, because models can use an ID differently; `card` NULL: of any. NULL: not known. */
@@ -291,3 +288,71 @@ bool inventory_has_node(const struct host *host, int node);
 
 /* A mask of the NUMA nodes of these CPUs; 0: not known. */
 uint64_t inventory_cpu_nodes(const struct host *host, const uint64_t cpus[CPU_WORDS]);
+
+struct inv_reader;
+
+enum { KPATH_SIZE = PARENT_SIZE + TYPE_SIZE + UUID_SIZE + 80 };
+
+struct kernel_write {
+	char path[KPATH_SIZE];
+	char line[TYPE_SIZE];
+};
+
+/* One table for each framework, for reading and for writing. */
+struct framework_ops {
+	/* Adds the card's VFs that belong to this framework, with their vGPUs. NULL for mdevs: see inv_read_mdevs(). */
+	void (*read_vfs)(struct inv_reader *reader, struct inv_pgpu *card, int dir);
+
+	/* Adds types and offers after all cards were read and sorted. NULL: `read_vfs` adds them. */
+	void (*ask)(struct inv_reader *reader);
+
+	/* Implements kernel_available(); `card` is the pGPU. */
+	int (*available)(const struct host *host, const struct vgpu_ref *vgpu, const char *card, struct err *err);
+
+	/* Sets what to write; -EINVAL: an invalid name. NULL: vGPUs of this framework always exist. */
+	int (*creation)(struct kernel_write *write, const struct vgpu_ref *vgpu, struct err *err);
+
+	/*
+	 * Does the vGPU exist? 1: yes, with this type (not set for a plain VF); otherwise `err` says what is missing:
+	 *   0: yes, but it is incomplete
+	 *   -ENOENT: no
+	 *   -ETIMEDOUT: the driver does not answer
+	 *   other: the vGPU cannot be read
+	 */
+	int (*look)(const struct host *host, const struct vgpu_ref *vgpu, char type[TYPE_SIZE], struct err *err);
+
+	struct {
+		const char *file, *value;
+	} removal; /* .file NULL: a vGPU of this framework is never removed */
+
+	bool keeps_id; /* a VF's vGPUs all have one ID, so another type means another vGPU */
+};
+
+extern const struct framework_ops framework_mdev, framework_variant, framework_vf;
+extern const struct framework_ops *const framework_ops[FW_VF + 1];
+
+static inline const struct framework_ops *framework_of(const struct vgpu_ref *vgpu)
+{
+	return framework_ops[vgpu->framework];
+}
+
+/* Is sysfs read-only in libvirt's mount namespace, in which the hook runs? */
+bool kernel_is_read_only(const struct host *host);
+
+/* Makes a reference from an ID alone: a UUID means an mdev, an address means a VF that takes a type (FW_VARIANT). */
+struct vgpu_ref kernel_vgpu(const char *id);
+
+/* Sets `card` to the vGPU's pGPU, or to its parent if the pGPU is not known. */
+void kernel_card(char card[PARENT_SIZE], const struct host *host, const struct vgpu_ref *vgpu);
+
+/*
+ * How many more vGPUs of the type the parent can create now; at most 1 for a VF. -ENOENT: no such parent or type;
+ * -EINVAL: an invalid name or count; -ETIMEDOUT: the driver does not answer; other: the errno of the read.
+ */
+int kernel_available(const struct host *host, const struct vgpu_ref *vgpu, struct err *err);
+
+/*
+ * Does the vGPU exist? 1: yes; 0: no, or it is a VF whose type is not vgpu->type ("": any); -ETIMEDOUT: the driver does
+ * not answer; other: the errno of the read.
+ */
+int kernel_exists(const struct host *host, const struct vgpu_ref *vgpu);

@@ -6,7 +6,6 @@
 #include <sys/file.h>
 #include <time.h>
 
-#include "look/kernel.h"
 #include "look/inventory.h"
 #include "model/simulation/world.h"
 #include "state/store.h"

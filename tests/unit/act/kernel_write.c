@@ -142,8 +142,9 @@ static void a_plain_vf(void)
 		   "sys/bus/pci/devices/0000:03:00.0/\n");
 	ok(AVAILABLE(v) == 1, "a plain VF that is there can be given out");
 	ok_err(AVAILABLE(PLAIN_VF("0000:03:00.2")) == -ENOENT, "one that is not cannot");
-	ok(CREATE(v) == 0 && COMPLETE(v, 0) == 0 && EXISTS(v) == 0 && REMOVE(v, 0) == 0,
-	   "nothing is made or removed of it");
+	ok(CREATE(v) == 0 && COMPLETE(v, 0) == 0 && REMOVE(v, 0) == 0, "nothing is made or removed of it");
+	ok(EXISTS(v) == 1 && EXISTS(PLAIN_VF("0000:03:00.2")) == 0 && EXISTS(PLAIN_VF("0000:03:00.0")) == 0,
+	   "it exists, which a card or an address without a device does not");
 }
 
 static void advice(void)

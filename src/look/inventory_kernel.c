@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Asks the kernel about a vGPU or its parent. */
-#include "look/kernel.h"
+#include "look/inventory.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,7 +8,6 @@
 #include <sys/statvfs.h>
 
 #include "base/auto.h"
-#include "base/text.h"
 
 const struct framework_ops *const framework_ops[FW_VF + 1] = { &framework_mdev, &framework_variant, &framework_vf };
 
@@ -48,10 +47,9 @@ int kernel_available(const struct host *host, const struct vgpu_ref *vgpu, struc
 int kernel_exists(const struct host *host, const struct vgpu_ref *vgpu)
 {
 	const struct framework_ops *ops = framework_of(vgpu);
-	const char *missing = NULL;
 	char type[TYPE_SIZE];
 	struct err ignored;
-	int r = ops->look ? ops->look(host, vgpu, type, &missing, &ignored) : -ENOENT;
+	int r = ops->look(host, vgpu, type, &ignored);
 
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
