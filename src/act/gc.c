@@ -62,8 +62,7 @@ static int look_around(struct gc *c, struct err *err)
 	w->users = vfio_users_read(w->store->host,
 				   sys_now_ms() +
 					   (c->seen ? USERS_MS : (int64_t)w->config->policy.release_timeout_s * 1000));
-	if (!vfio_users_unread(w->users, c->unread))
-		c->unread[0] = '\0';
+	vfio_users_unread(w->users, c->unread);
 	return 0;
 }
 

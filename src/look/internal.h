@@ -2,10 +2,9 @@
 /*
  * The parts of inventory_read(), for this directory and its tests.
  *
- * inventory_read() calls inv_read_mdevs() and inv_read_pci(), sorts the lists, and calls `ask` of each framework.
- * Before the sort, only the parents of mdevs are in order, by name. A card's attributes are read relative to its
- * directory, because a path walk through sysfs costs more than the read. The arena owns all memory, so nothing is
- * freed.
+ * inventory_read() calls inv_read_mdevs() and inv_read_pci(), sorts the lists, and calls `ask` of each framework. A
+ * card's attributes are read relative to its directory, because a path walk through sysfs costs more than the read.
+ * The arena owns all memory, so nothing is freed.
  */
 #pragma once
 
@@ -26,7 +25,6 @@ struct inv_reader {
 /* Copies the item, and appends a pointer to the copy. The copy never moves. */
 void *inv_add(void *list, size_t *n, const void *item, size_t size);
 
-/* Returns a pGPU with only its address set. inv_add_pgpu() also adds the pGPU to the inventory. */
 struct inv_pgpu inv_new_pgpu(const char *address);
 struct inv_pgpu *inv_add_pgpu(struct inventory *inv, const char *address);
 
@@ -46,17 +44,16 @@ const char *inv_describe(int code);
 /* The list must be sorted by name. NULL: not found. */
 struct inv_parent *inv_find_parent(struct inv_parent *const *parents, size_t n, const char *name);
 
-/* Reads a PCI device's identity and NUMA node. Does nothing for a virtual parent, or if `dir` is negative. */
+/* Reads a PCI device's identity and NUMA node. Does nothing for a virtual parent. */
 void inv_read_card(struct inv_pgpu *pgpu, int dir);
 
 /* The PCI base class; -1: not known */
 enum { PCI_DISPLAY = 0x03, PCI_BRIDGE = 0x06, PCI_ACCELERATOR = 0x12 };
 int inv_read_class(int dir);
 
-/* The bus, slot and function at the end of an address ("bb:ss.f") as one number. */
+/* Bus, slot and function as one number. */
 unsigned long inv_routing_id(const char *address);
 
-/* Reads the address of the card's VF number `n`. False: the card has no such VF. */
 bool inv_read_virtfn(char out[PCI_SIZE], int card, size_t n);
 
 /*
@@ -76,7 +73,7 @@ void inv_ungrouped(struct inv_pgpu *card);
  */
 int inv_read_pci(struct inv_reader *reader, struct err *err);
 
-/* Adds the pGPUs with mdevs, their parents (sorted by name), and the vGPUs on them. */
+/* Adds the pGPUs with mdevs, their parents, sorted by name, and the vGPUs on them. */
 int inv_read_mdevs(struct inv_reader *reader, struct err *err);
 
 /*

@@ -2,9 +2,8 @@
 /*
  * The pGPUs of the host, their parents (the pGPU itself or its VFs), the types they offer, and the vGPUs on them.
  *
- * The inventory is a snapshot: only the kernel's answer to `create` is final. Every read costs time, so the caller
- * names the frameworks and types it needs, and one free VF per pGPU is asked for its offers. A host can have cards of
- * several frameworks:
+ * Every read costs time, so the caller names the frameworks and types it needs, and one free VF per pGPU is asked for
+ * its offers. A host can have cards of several frameworks:
  *
  *   mdev     A parent is a link in /sys/class/mdev_bus, and has `physfn` if it is a VF. A vGPU is a link in
  *            /sys/bus/mdev/devices to a directory of its parent. Its `mdev_type` appears after this directory.
@@ -50,7 +49,7 @@ struct inv_offer {
 	int available;
 };
 
-/* How a section claims a whole card. The highest claim wins. */
+/* How a section claims a whole card. */
 enum claim { CLAIM_NONE, CLAIM_DEFAULT, CLAIM_MATCH, CLAIM_ADDRESS };
 
 /* What the configuration assigns to a card. pool_make() sets it. */
@@ -60,19 +59,18 @@ struct pool_card {
 	const struct section *whole;   /* the section of the card itself and of VFs that no section names; NULL: none */
 	enum claim claim;
 	bool in_pool;
-	bool contested;           /* two sections claim the card, so neither gets it */
-	char reason[REASON_SIZE]; /* why the card is not in the pool */
+	bool contested; /* two sections claim the card, so neither gets it */
+	char reason[REASON_SIZE];
 };
 
 struct inv_pgpu {
 	char address[PARENT_SIZE]; /* 0000:84:00.0, or mtty */
 	enum framework framework;
-	char vendor[5], device[5]; /* four hex digits; "" for a virtual parent */
-	char subsystem[10];        /* vendor and device of the board, "10de:1851"; "": the kernel does not say */
-	char vf_device[8];         /* the device ID of its VFs; only in inventory.pci */
-	bool nvidia;
-	bool gpu;                    /* a GPU by its PCI class and ID, or one of the kernel's sample devices */
-	int numa;                    /* NUMA node; UNKNOWN: the kernel says -1 or nothing */
+	char vendor[5], device[5];   /* four hex digits; "" for a virtual parent */
+	char subsystem[10];          /* vendor and device of the board, "10de:1851"; "": the kernel does not say */
+	char vf_device[8];           /* the device ID of its VFs; only in inventory.pci */
+	bool nvidia, gpu;            /* a GPU by its PCI class and ID, or one of the kernel's sample devices */
+	int numa;                    /* UNKNOWN: the kernel says -1 or nothing */
 	bool sriov;                  /* the parents are VFs, or would be if the card were ready */
 	int nvfs;                    /* number of VFs among the parents, or of enabled VFs if there are no parents */
 	struct inv_parent **parents; /* sorted by name */
@@ -121,7 +119,7 @@ struct inv_parent {
 	bool keeps_group; /* `driver` prevents guests from using the IOMMU group */
 	/* The VF's IOMMU group. "": a plain VF has no group, so no guest can use it; another VF: likewise, or not read. */
 	char group[12];
-	/* A device in the group whose driver keeps guests out; "": none. VFs of this card do not count. */
+	/* Another device in the group whose driver keeps guests out; "": none. VFs of this card do not count. */
 	char beside[PCI_SIZE], beside_driver[24];
 	struct device_facts facts;   /* for a VF that is not in inventory.devices; of an mdev's VF, only is_named */
 	const struct section *named; /* the section that names this VF; NULL: none */
@@ -147,12 +145,12 @@ struct inventory {
 	size_t npci;
 	char nvidia_driver[64];      /* version; "": none */
 	const struct config *config; /* that of the query */
-	unsigned int frameworks;     /* which frameworks were read (INV_...) */
+	unsigned int frameworks;     /* those that were read (INV_...) */
 	struct arena *arena;         /* owns all memory of the inventory; no list may grow after the read */
 };
 
 struct inv_query {
-	unsigned int frameworks; /* which frameworks to read (INV_...) */
+	unsigned int frameworks; /* INV_... */
 
 	/*
 	 * The IDs of the mdev types to read (NULL-terminated). Types of existing vGPUs are always read. NULL: reads all
@@ -176,7 +174,7 @@ struct inv_query {
 
 extern const char *const inv_no_types[1];
 
-/* A card with errors is listed as not ready. Fails if the devices cannot be listed, or its child is killed. */
+/* A card with errors is listed as not ready. Fails if devices cannot be listed, or if the child that reads is killed. */
 int inventory_read(struct inventory *inv, const struct host *host, const struct inv_query *query, struct err *err);
 void inventory_free(struct inventory *inv);
 
@@ -188,12 +186,7 @@ bool inventory_physfn(const struct host *host, const char *address, char physfn[
 /* Adds the cards of this VF and of the VFs in its IOMMU group to `cards`, each once. */
 void inventory_group_cards(const struct host *host, const char *vf, char (**cards)[PCI_SIZE], size_t *n);
 
-/*
- * Reads the card of the VF at this address. Returns:
- *   VF_PRESENT: the VF exists
- *   VF_ABSENT: no device has the address, but the card could have a VF there (by its sriov_* attributes)
- *   VF_NONE: another device has the address, or no card can have a VF there
- */
+/* Reads the card of the VF at this address. VF_ABSENT: no device has the address, but the card can have a VF there. */
 enum vf_is { VF_NONE, VF_PRESENT, VF_ABSENT };
 enum vf_is inventory_vf_card(const struct host *host, const char *address, struct inv_pgpu *card);
 
@@ -219,13 +212,13 @@ bool card_record_read(char text[INV_IDENTITY_SIZE], const struct host *host, con
 /* Reads a PCI device's identity and NUMA node. False: no such device. */
 bool inventory_read_card(const struct host *host, const char *address, struct inv_pgpu *card);
 
-/* What the device is by its PCI class, as "a network card". */
+/* By its PCI class, as "a network card". */
 const char *inventory_class(const struct host *host, const char *address);
 
 /* Is a VFIO driver bound to this card, so that a guest can have the whole card? */
 bool inventory_is_given(const struct host *host, const char *address);
 
-/* Explains why a configured card or parent is missing, and what to do. `plain`: it is configured for plain VFs. */
+/* Explains why a card or parent is missing, and what to do. `plain`: it is configured for plain VFs. */
 void inventory_explain_card(const struct host *host, const char *address, bool plain, char reason[REASON_SIZE]);
 
 /* Explains why a ready card without vGPUs offers no type now. */
@@ -233,7 +226,7 @@ void inventory_no_offer(const struct inv_pgpu *card, char reason[REASON_SIZE]);
 
 const struct inv_device *inventory_device(const struct inventory *inv, const char *id);
 
-/* The pGPU of a device; NULL: the device's parent is not registered. */
+/* NULL: the device's parent is not registered. */
 static inline const struct inv_pgpu *inventory_card_of(const struct inv_device *device)
 {
 	return device->parent ? device->parent->card : NULL;
@@ -265,14 +258,14 @@ int inventory_path(char path[VGPU_PATH_SIZE], const char *id, const char *behind
 int inventory_open(const struct host *host, const char *id);
 
 /*
- * When the mdev was created, CLOCK_MONOTONIC ms; 0: not known, or not an mdev. The time is too late if the kernel has
- * evicted the directory's inode, and shifts with the wall clock.
+ * CLOCK_MONOTONIC ms; 0: not known, or not an mdev. Too late if the kernel has evicted the directory's inode; shifts
+ * with the wall clock.
  */
 int64_t inventory_created_ms(const struct host *host, const struct vgpu_ref *vgpu);
 
 /*
- * Lists the types of these frameworks, sorted by ID; the caller frees the list. An ID has an entry for each of its
- * names. For mdevs, sets only ID and name; name "": the driver does not answer.
+ * Lists the types of these frameworks, sorted by ID; the caller frees them. An ID has an entry for each of its names.
+ * For mdevs, sets only ID and name; name "": the driver does not answer.
  */
 int inventory_names(const struct host *host, unsigned int frameworks, struct inv_type **out, size_t *n,
 		    struct err *err);
@@ -336,10 +329,7 @@ static inline const struct framework_ops *framework_of(const struct vgpu_ref *vg
 	return framework_ops[vgpu->framework];
 }
 
-/* Is sysfs read-only in libvirt's mount namespace, in which the hook runs? */
-bool kernel_is_read_only(const struct host *host);
-
-/* Makes a reference from an ID alone: a UUID means an mdev, an address means a VF that takes a type (FW_VARIANT). */
+/* A UUID means an mdev, an address a VF that takes a type (FW_VARIANT). */
 struct vgpu_ref kernel_vgpu(const char *id);
 
 /* Sets `card` to the vGPU's pGPU, or to its parent if the pGPU is not known. */

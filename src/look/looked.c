@@ -3,7 +3,7 @@
  * Records of looks at the host.
  *
  * The file run/vgpu-lease/looked records the last complete look. Its first line is "TIME BOOT". Each device that the
- * look saw has a line "ID TIME", with the time of the last look that did not see the device; "-": no such look.
+ * look saw has a line "ID TIME", with the time of the last look that did not see the device; -1: no such look.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -120,12 +120,8 @@ void looked_note(const struct store *store, const struct inventory *inv, int64_t
 	fprintf(to, "%" PRId64 " %s\n", at_ms, boot);
 	for (size_t i = 0; i < inv->ndevices; i++) {
 		const char *id = inv->devices[i].vgpu.id;
-		int64_t without = last ? without_of(last, last_ms, id) : -1;
 
-		if (without < 0)
-			fprintf(to, "%s -\n", id);
-		else
-			fprintf(to, "%s %" PRId64 "\n", id, without);
+		fprintf(to, "%s %" PRId64 "\n", id, last ? without_of(last, last_ms, id) : -1);
 	}
 	mem_close(to);
 	if (last)

@@ -26,7 +26,6 @@
 #include "look/libvirt_daemon.h"
 
 enum {
-	FEW_SIZE = 4096,
 	CLOCK_STEPS = 32,  /* descriptors between two reads of the clock */
 	OTHERS_MOST = 256, /* most descriptors to read of a process that is neither root's nor a QEMU of libvirt */
 };
@@ -133,28 +132,24 @@ static int read_descriptor(struct scan *scan, int fd, const char *name, pid_t pi
 	return 0;
 }
 
-/* Reads one descriptor table. Listing it costs a dentry per descriptor, so a limited process is listed in pieces. */
+/* Reads one descriptor table, in small pieces: listing costs a dentry per descriptor, and OTHERS_MOST can end it. */
 static int read_table(struct scan *scan, const char *path, pid_t pid)
 {
-	_Alignas(struct dirent64) char entries[16384];
+	_Alignas(struct dirent64) char entries[4096];
 	autoclose int fd = openat(scan->proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	ssize_t n;
 
 	if (fd < 0)
 		return -errno;
-	while ((n = getdents64(fd, entries, scan->limited ? FEW_SIZE : sizeof(entries))) > 0) {
+	while ((n = getdents64(fd, entries, sizeof(entries))) > 0) {
 		const struct dirent64 *e;
 
 		for (ssize_t at = 0; at < n; at += e->d_reclen) {
 			int r;
 
 			e = (const struct dirent64 *)(entries + at);
-			if (!isdigit((unsigned char)e->d_name[0]))
-				continue;
-			r = step(scan);
-			if (r == 0)
-				r = read_descriptor(scan, fd, e->d_name, pid);
-			if (r < 0)
+			if (isdigit((unsigned char)e->d_name[0]) &&
+			    ((r = step(scan)) < 0 || (r = read_descriptor(scan, fd, e->d_name, pid)) < 0))
 				return r;
 		}
 	}
@@ -318,17 +313,18 @@ struct vfio_users *vfio_users_read(const struct host *host, int64_t deadline_ms)
 	return scan.users;
 }
 
-bool vfio_users_unread(const struct vfio_users *users, char text[REASON_SIZE])
+void vfio_users_unread(const struct vfio_users *users, char text[REASON_SIZE])
 {
 	char others[48] = "";
 
+	*text = '\0';
 	if (users->nunread > 1)
 		snprintf(others, sizeof(others), " and %zu other%s", users->nunread - 1, users->nunread > 2 ? "s" : "");
-	snprintf(
-		text, REASON_SIZE,
-		"process %d%s: not fully inspected (more than %d descriptors each) (troubleshooting: cannot-tell-whether-the-vgpu-is-open)",
-		(int)users->unread, others, OTHERS_MOST);
-	return users->nunread > 0;
+	if (users->nunread)
+		snprintf(
+			text, REASON_SIZE,
+			"process %d%s: not fully inspected (more than %d descriptors each) (troubleshooting: cannot-tell-whether-the-vgpu-is-open)",
+			(int)users->unread, others, OTHERS_MOST);
 }
 
 void vfio_users_free(struct vfio_users *users)
@@ -340,17 +336,11 @@ void vfio_users_free(struct vfio_users *users)
 	free(users);
 }
 
-struct question {
-	const struct vfio_users *users;
-	pid_t pid;  /* the process that has the device open */
-	bool nodes; /* the device has a node, so a process can have it open */
-};
-
 /*
- * Looks up the device whose number is in an attribute. 1: open in q->pid; 0: not open, or no attribute; negative: not
- * read.
+ * Returns who has the device open whose number is in an attribute; 0: nobody, or there is no attribute; negative: it
+ * cannot be read. Sets *has_node if the device has a node, so that a process can have it open.
  */
-static int find_users(struct question *q, int dir, const char *path)
+static int find_user(const struct vfio_users *users, int dir, const char *path, bool *has_node)
 {
 	unsigned int major, minor;
 	struct node sought = { 0 }, **found;
@@ -361,16 +351,14 @@ static int find_users(struct question *q, int dir, const char *path)
 		return n == -ENOENT ? 0 : (int)n;
 	if (sscanf(text, "%u:%u%c", &major, &minor, &end) != 2)
 		return -EINVAL;
-	q->nodes = true;
+	*has_node = true;
 	sought.rdev = makedev(major, minor);
-	found = tfind(&sought, &q->users->nodes, by_rdev);
-	if (found)
-		q->pid = (*found)->pid;
-	return found != NULL;
+	found = tfind(&sought, &users->nodes, by_rdev);
+	return found ? (*found)->pid : 0;
 }
 
-/* Looks up the node of the device's IOMMU group, /dev/vfio/GROUP. A device without a group has no such node. */
-static int find_group(struct question *q, const struct host *host, int device)
+/* find_user() of the node of the device's IOMMU group, /dev/vfio/GROUP. */
+static int find_group(const struct vfio_users *users, const struct host *host, int device, bool *has_node)
 {
 	char group[24], path[64];
 	int r = sys_link(device, "iommu_group", group, sizeof(group));
@@ -378,11 +366,12 @@ static int find_group(struct question *q, const struct host *host, int device)
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
 	snprintf(path, sizeof(path), "sys/class/vfio/%s/dev", group);
-	return find_users(q, host->root, path);
+	return find_user(users, host->root, path, has_node);
 }
 
-/* Looks up the device's nodes in `directory` whose names start with `begin`. Some kernels and drivers have none. */
-static int find_nodes(struct question *q, int device, const char *directory, const char *begin)
+/* find_user() of the device's nodes in `directory` whose names start with `begin`. */
+static int find_nodes(const struct vfio_users *users, int device, const char *directory, const char *begin,
+		      bool *has_node)
 {
 	const struct dirent *e;
 	autoclosedir DIR *d = sys_list(device, directory);
@@ -396,7 +385,7 @@ static int find_nodes(struct question *q, int device, const char *directory, con
 		if (strncmp(e->d_name, begin, strlen(begin)) != 0)
 			continue;
 		snprintf(path, sizeof(path), "%s/dev", e->d_name);
-		r = find_users(q, sys_list_fd(d), path);
+		r = find_user(users, sys_list_fd(d), path, has_node);
 		if (r != 0)
 			return r;
 	}
@@ -406,7 +395,7 @@ static int find_nodes(struct question *q, int device, const char *directory, con
 int vfio_users_open(const struct vfio_users *users, const struct host *host, const char *id, pid_t *pid,
 		    struct err *err)
 {
-	struct question q = { .users = users };
+	bool has_node = false;
 	char path[VGPU_PATH_SIZE];
 	int r = inventory_path(path, id, "", err);
 
@@ -416,28 +405,26 @@ int vfio_users_open(const struct vfio_users *users, const struct host *host, con
 	/* The device is gone, or the kernel is removing it and waits for its user. Nothing is left to remove. */
 	if (device < 0 && errno == ENOENT)
 		return 0;
-	if (device < 0)
-		return err_sys(err, errno, "cannot tell whether vGPU %s is open: %s/%s", id, host->name, path);
-	r = find_group(&q, host, device);
+	r = device < 0 ? -errno : find_group(users, host, device, &has_node);
 	/* With iommufd (kernel 6.6 and later), the device also has its own node, /dev/vfio/devices/NAME. */
 	if (r == 0)
-		r = find_nodes(&q, device, "vfio-dev", "");
+		r = find_nodes(users, device, "vfio-dev", "", &has_node);
 	if (r < 0)
 		return err_sys(err, -r, "cannot tell whether vGPU %s is open: %s/%s", id, host->name, path);
-	if (r == 1 && pid)
-		*pid = q.pid;
-	if (r == 0 && q.nodes && users->blind.code)
+	if (r > 0 && pid)
+		*pid = r;
+	if (r == 0 && has_node && users->blind.code)
 		return err_set(
 			err, users->blind.code,
 			"cannot tell whether vGPU %s is open: %s (troubleshooting: cannot-tell-whether-the-vgpu-is-open)",
 			id, users->blind.text);
-	return r;
+	return r > 0;
 }
 
 bool vfio_users_render(const struct vfio_users *users, const struct host *host, const char *vf)
 {
-	struct question q = { .users = users };
 	autoclose int device = inventory_open(host, vf);
+	bool has_node;
 
-	return device >= 0 && find_nodes(&q, device, "drm", "renderD") == 1;
+	return device >= 0 && find_nodes(users, device, "drm", "renderD", &has_node) > 0;
 }

@@ -17,14 +17,14 @@
 #include "sys/sys.h"
 #include "model/vgpu.h"
 
-struct vfio_users; /* one scan of all processes: the open character devices and their holders */
+struct vfio_users;
 
-/* Inspects all processes until `deadline_ms` (sys_now_ms()). Never NULL: vfio_users_open() reports what was missed. */
+/* Inspects all processes until `deadline_ms`. Never NULL: vfio_users_open() reports what was missed. */
 struct vfio_users *vfio_users_read(const struct host *host, int64_t deadline_ms);
 void vfio_users_free(struct vfio_users *users);
 
-/* Names the processes of other users that were not fully inspected. False: none. */
-bool vfio_users_unread(const struct vfio_users *users, char text[REASON_SIZE]);
+/* Names the processes of other users that were not fully inspected; "": none. */
+void vfio_users_unread(const struct vfio_users *users, char text[REASON_SIZE]);
 
 /*
  * Does a process have the vGPU `id` (a UUID or a VF's address) open? The caller decides what an error means. Returns:
