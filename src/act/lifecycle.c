@@ -20,8 +20,6 @@
 #include "state/history.h"
 #include "act/fate_facts.h"
 
-enum { MOST_TRIES = 4 };
-
 /* The rounds of one run: survey, plan and apply, until a plan is carried out or refused. */
 struct rounds {
 	const struct lifecycle *lifecycle;
@@ -62,27 +60,23 @@ static void rounds_end(struct rounds *r)
 	store_close(&r->store);
 }
 
-/* 0: planned, and the store's lock is held. A device that appears after the search for users causes another search. */
+/* 0: planned, and the store's lock is held */
 static int plan_round(struct rounds *r, struct err *err)
 {
 	struct world *world = &r->world;
+	int n = 1;
 
-	for (int tries = 1;; tries++) {
-		int n;
-
+	while (n == 1) {
 		if (survey_ahead(world, r->apply.wait_by_ms, err) < 0 || apply_lock(&r->apply, err) < 0)
 			return -err->code;
 		n = survey_read(world, err);
-		if (n == 0 || (n == 1 && (tries == MOST_TRIES || sys_now_ms() >= r->apply.wait_by_ms)))
-			break;
-		store_unlock(&r->store);
-		if (n < 0)
-			return -err->code;
+		if (n == 0)
+			n = lifecycle_refuse_running(r->lifecycle, world, err);
+		if (n != 0)
+			store_unlock(&r->store);
 	}
-	if (lifecycle_refuse_running(r->lifecycle, world, err) < 0) {
-		store_unlock(&r->store);
-		return -err->code;
-	}
+	if (n < 0)
+		return n;
 	if (world->wide)
 		fate_mark(world);
 	plan_free(&r->plan);

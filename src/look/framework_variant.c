@@ -206,12 +206,15 @@ static void add_types(struct inv_reader *reader, struct inv_pgpu *pgpu)
  */
 static void look_up_configured(struct inv_reader *reader, struct inv_pgpu *pgpu)
 {
+	const struct config *config = reader->query->config;
 	char driver[sizeof(pgpu->gone_driver)], name[TYPE_NAME_SIZE];
-	const char *type;
 	int slices;
 
-	for (size_t i = 0; (type = pool_name(reader->query->config, pgpu, i)); i++) {
-		if (!typelist_number(type) || inventory_type(reader->inv, pgpu, type))
+	for (size_t i = 0; config && i < config->nsections; i++) {
+		const char *type = config->sections[i].type;
+
+		if (config->sections[i].vf || !pool_means(&config->sections[i], pgpu) || !typelist_number(type) ||
+		    inventory_type(reader->inv, pgpu, type))
 			continue;
 		if (pgpu->types_hid)
 			add_type(reader->inv, pgpu, type, NULL);

@@ -122,17 +122,18 @@ static void vf_read_vfs(struct inv_reader *reader, struct inv_pgpu *card, int di
 	struct inventory *inv = reader->inv;
 	size_t had = inv->nparents;
 	const struct inv_query *query = reader->query;
+	const struct config *config = query->config;
 	bool grouped = read_vfs(inv, card, dir);
 	char generic[TYPE_SIZE];
-	const char *name;
 
-	/* pool_name() reads the card's parents. order() sets them again. */
+	/* pool_means() reads the card's parents. order() sets them again. */
 	card->parents = inv->parents + had;
 	card->nparents = (int)(inv->nparents - had);
-	for (size_t i = 0; card->nparents && (name = pool_name(query->config, card, i)); i++)
-		offer_name(inv, card, name);
+	for (size_t i = 0; card->nparents && config && i < config->nsections; i++)
+		if (config->sections[i].vf && pool_means(&config->sections[i], card))
+			offer_name(inv, card, config->sections[i].type);
 	snprintf(generic, sizeof(generic), "gpu-%s", card->device);
-	if (!query->config && card->nparents && card->gpu && !card->nvidia)
+	if (!config && card->nparents && card->gpu && !card->nvidia)
 		offer_name(inv, card, generic);
 	if (!card->noffers)
 		inv->nparents = had;

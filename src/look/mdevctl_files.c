@@ -25,8 +25,13 @@ struct reading {
 	const struct host *host;
 	struct definition *list;
 	size_t n;
-	struct err *err; /* the first error, after which reading continues */
+	struct err *err, later; /* reading continues after an error; only the first one is reported */
 };
+
+static struct err *err_of(struct reading *reading)
+{
+	return reading->err->code ? &reading->later : reading->err;
+}
 
 static int invalid(const struct host *host, const char *path, const char *wrong, struct err *err)
 {
@@ -56,19 +61,18 @@ static void add_one(struct reading *reading, const char *parent, const char *uui
 	char path[PATH_SIZE], word[TYPE_SIZE], type[TYPE_SIZE], start[16];
 	struct json_field fields[] = { { .key = "mdev_type", .value = word, .size = sizeof(word) },
 				       { .key = "start", .value = start, .size = sizeof(start) } };
-	struct err ignored = { 0 }, *err = reading->err->code ? &ignored : reading->err;
 	autofree char *text = NULL;
 	struct definition *one;
 	const char *wrong;
 	struct stat st;
 
-	if (read_text(&text, path, &st, reading->host, parent, uuid, err) <= 0)
+	if (read_text(&text, path, &st, reading->host, parent, uuid, err_of(reading)) <= 0)
 		return;
 	wrong = json_read(text, fields, ARRAY_SIZE(fields));
 	if (!wrong && !type_parse(type, word))
 		wrong = fields[0].found ? "mdev_type is not a type ID" : "mdev_type is missing";
 	if (wrong) {
-		invalid(reading->host, path, wrong, err);
+		invalid(reading->host, path, wrong, err_of(reading));
 		return;
 	}
 	one = mem_add(&reading->list, &reading->n, sizeof(*one));
@@ -79,24 +83,13 @@ static void add_one(struct reading *reading, const char *parent, const char *uui
 	one->created_ms = sys_now_ms() - sys_age_ms(&st.st_mtim);
 }
 
-/* Finds the next parent's directory. False: no more, or errno says why the listing failed. */
-static bool next_parent(DIR *d, char parent[PARENT_SIZE])
+/* Finds the next entry with a name that `parse` accepts unchanged. False: no more, or errno says why listing failed. */
+static bool next_name(DIR *d, bool (*parse)(char *, const char *), char *name)
 {
 	const struct dirent *e;
 
 	while ((e = sys_next(d)))
-		if (parent_parse(parent, e->d_name) && strcmp(parent, e->d_name) == 0)
-			return true;
-	return false;
-}
-
-/* Finds the next definition in a parent's directory. False: no more, or errno says why the listing failed. */
-static bool next_uuid(DIR *d, char uuid[UUID_SIZE])
-{
-	const struct dirent *e;
-
-	while ((e = sys_next(d)))
-		if (uuid_parse(uuid, e->d_name) && strcmp(uuid, e->d_name) == 0)
+		if (parse(name, e->d_name) && strcmp(name, e->d_name) == 0)
 			return true;
 	return false;
 }
@@ -107,13 +100,11 @@ static void read_parent(struct reading *reading, int dir, const char *parent)
 	int code = d ? 0 : errno;
 	char uuid[UUID_SIZE];
 
-	if (code == ENOTDIR || code == ENOENT)
-		return;
-	while (next_uuid(d, uuid))
+	while (next_name(d, uuid_parse, uuid))
 		add_one(reading, parent, uuid);
-	code = code ? code : errno;
-	if (code && !reading->err->code)
-		err_sys(reading->err, code, "%s/" DEFINITIONS "/%s", reading->host->name, parent);
+	code = d ? errno : code;
+	if (code && code != ENOTDIR && code != ENOENT)
+		err_sys(err_of(reading), code, "%s/" DEFINITIONS "/%s", reading->host->name, parent);
 }
 
 static int by_place(const void *a, const void *b)
@@ -134,14 +125,14 @@ static int collect(struct definition **list, size_t *n, const struct host *host,
 
 	err->code = 0;
 	host_list(&d, &view, DEFINITIONS, err);
-	while (next_parent(d, parent)) {
+	while (next_name(d, parent_parse, parent)) {
 		if (uuid)
 			add_one(&reading, parent, uuid);
 		else
 			read_parent(&reading, sys_list_fd(d), parent);
 	}
-	if (errno && !err->code)
-		err_sys(err, errno, "%s/" DEFINITIONS, host->name);
+	if (errno)
+		err_sys(err_of(&reading), errno, "%s/" DEFINITIONS, host->name);
 	mem_sort(reading.list, reading.n, sizeof(*reading.list), by_place);
 	*list = reading.list;
 	*n = reading.n;
@@ -196,10 +187,10 @@ size_t mdevctl_parents(char (**parents)[PARENT_SIZE], const struct host *host)
 	size_t n = 0;
 
 	*parents = NULL;
-	while (next_parent(d, parent)) {
+	while (next_name(d, parent_parse, parent)) {
 		autoclosedir DIR *definitions = sys_list(sys_list_fd(d), parent);
 
-		if (next_uuid(definitions, uuid))
+		if (next_name(definitions, uuid_parse, uuid))
 			memcpy(mem_add(parents, &n, PARENT_SIZE), parent, PARENT_SIZE);
 	}
 	return n;

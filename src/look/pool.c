@@ -45,15 +45,6 @@ bool pool_match(const struct match *m, const struct inv_pgpu *card)
 	       (m->numa < 0 || m->numa == card->numa);
 }
 
-bool pool_matches_twice(const struct config *config)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < config->nsections; i++)
-		n += config->sections[i].nmatches > 0;
-	return n > 1;
-}
-
 const struct match *pool_matches(const struct section *s, const struct inv_pgpu *card)
 {
 	/* In [vf_NAME], a match without a device ID selects only GPUs. Network cards also have plain VFs. */
@@ -90,17 +81,6 @@ const struct section *pool_names(const struct config *config, const struct inv_p
 	for (EACH(const struct section *, s, config->sections, config->nsections))
 		if (pool_section_names(s, card->address) || pool_section_names(s, vf) || pool_matches(s, card))
 			return s;
-	return NULL;
-}
-
-const char *pool_name(const struct config *config, const struct inv_pgpu *card, size_t n)
-{
-	for (size_t i = 0; config && i < config->nsections; i++) {
-		const struct section *s = &config->sections[i];
-
-		if (is_for(s, card) && pool_means(s, card) && n-- == 0)
-			return s->type;
-	}
 	return NULL;
 }
 
@@ -147,46 +127,17 @@ static const struct section *offered_or(const struct inv_pgpu *card, const struc
 }
 
 /*
- * Sets pool->whole among the sections that have the card's highest claim. With several types per card, prefers a
- * section whose type the card offers. With one type per card, two sections that name or match the card conflict, except
- * if both match it and the card offers the type of only one. The first default section wins.
+ * Sets the card's claim, and the section of the whole card, among those that have the highest claim. With several types
+ * per card, prefers a section whose type the card offers. With one type per card, two sections that name or match the
+ * card conflict, except if both match it and the card offers the type of only one. The first default section wins.
+ * A card whose VFs are named has no default section, but its section can be that of the VFs.
  */
-static void claim_whole(struct inv_pgpu *card)
-{
-	struct pool_card *pool = &card->pool;
-	const struct config *config = pool->config;
-	const struct section *first = NULL, *second = NULL, *offered = NULL;
-	int noffered = 0;
-
-	for (EACH(const struct section *, s, config->sections, config->nsections)) {
-		if (pool->claim == CLAIM_NONE || claim_of(s, card) != pool->claim)
-			continue;
-		if (inventory_offer(card, s->type) && !noffered++)
-			offered = s;
-		if (first && !second)
-			second = s;
-		first = first ? first : s;
-		pool->whole = offered_or(card, pool->whole, s);
-	}
-	if (config->policy.several_types)
-		return;
-	if (second && pool->claim == CLAIM_MATCH && noffered == 1) {
-		pool->whole = offered;
-	} else if (second && pool->claim != CLAIM_DEFAULT) {
-		pool->contested = true;
-		explain(card, "configured for both %s and %s; choose one", first->type, second->type);
-		pool->whole = NULL;
-	} else {
-		pool->whole = first;
-	}
-}
-
-/* Sets the card's claim and section: the section of the whole card, or a section that names VFs of the card. */
 static void claim_card(struct inv_pgpu *card)
 {
 	struct pool_card *pool = &card->pool;
 	const struct config *config = pool->config;
-	const struct section *of_vfs = NULL;
+	const struct section *first = NULL, *second = NULL, *of_vfs = NULL;
+	int noffered = 0;
 
 	for (EACH(const struct section *, s, config->sections, config->nsections)) {
 		enum claim claim = claim_of(s, card);
@@ -197,9 +148,24 @@ static void claim_card(struct inv_pgpu *card)
 	}
 	if (of_vfs && pool->claim == CLAIM_DEFAULT)
 		pool->claim = CLAIM_NONE;
-	claim_whole(card);
-	if (!pool->contested)
-		pool->section = of_vfs ? offered_or(card, pool->whole, of_vfs) : pool->whole;
+	for (EACH(const struct section *, s, config->sections, config->nsections)) {
+		if (pool->claim == CLAIM_NONE || claim_of(s, card) != pool->claim)
+			continue;
+		noffered += inventory_offer(card, s->type) != NULL;
+		if (first && !second)
+			second = s;
+		first = first ? first : s;
+		pool->whole = offered_or(card, pool->whole, s);
+	}
+	if (!config->policy.several_types && (!second || pool->claim == CLAIM_DEFAULT)) {
+		pool->whole = first;
+	} else if (!config->policy.several_types && !(pool->claim == CLAIM_MATCH && noffered == 1)) {
+		pool->contested = true;
+		explain(card, "configured for both %s and %s; choose one", first->type, second->type);
+		pool->whole = NULL;
+		return;
+	}
+	pool->section = of_vfs ? offered_or(card, pool->whole, of_vfs) : pool->whole;
 }
 
 bool pool_moved(const struct section *s, const struct inv_pgpu *card, char reason[REASON_SIZE])
@@ -244,8 +210,8 @@ static void explain_unnamed(struct inv_pgpu *card)
 static void settle_card(struct inv_pgpu *card)
 {
 	struct pool_card *pool = &card->pool;
+	bool offered, by_default;
 	const char *type;
-	bool offered;
 
 	claim_card(card);
 	if (pool->contested)
@@ -256,36 +222,29 @@ static void settle_card(struct inv_pgpu *card)
 	}
 	type = pool->section->type;
 	offered = inventory_offer(card, type);
-	if (!offered && pool->claim == CLAIM_DEFAULT && !card->silent) {
-		if (!card->ready)
-			explain(card, "%s", card->reason);
-		else if (card->types_hid)
-			explain(card,
-				"cannot tell whether it supports %s while it holds other vGPUs; if it does, name it in [mdev_%s]",
-				type, type);
-		else
-			explain(card,
-				pool->config->policy.several_types ? "supports no enabled type" : "does not support %s",
-				type);
+	by_default = !offered && pool->claim == CLAIM_DEFAULT && !card->silent;
+	if (by_default)
 		pool->section = NULL;
-		return;
-	}
-	if (explain_moved(card))
+	else if (explain_moved(card))
 		return;
 	if (!card->ready)
 		explain(card, "%s", card->reason);
-	else if (!offered && *card->gone && strcmp(card->gone, type) == 0)
+	else if (offered)
+		pool->in_pool = true;
+	else if (by_default && card->types_hid)
+		explain(card,
+			"cannot tell whether it supports %s while it holds other vGPUs; if it does, name it in [mdev_%s]",
+			type, type);
+	else if (by_default && pool->config->policy.several_types)
+		explain(card, "supports no enabled type");
+	else if (!by_default && strcmp(card->gone, type) == 0)
 		explain(card,
 			"does not support %s with this driver, but did with %s; 'vgpu-lease types' lists the types",
 			card->gone, card->gone_driver);
-	else if (!offered)
-		explain(card,
-			card->framework == FW_VARIANT && !card->types_whole
-				? "does not list %s although it is empty; the card may be in MIG mode"
-				: "does not support %s",
-			type);
+	else if (!by_default && card->framework == FW_VARIANT && !card->types_whole)
+		explain(card, "does not list %s although it is empty; the card may be in MIG mode", type);
 	else
-		pool->in_pool = true;
+		explain(card, "does not support %s", type);
 }
 
 static void name_vfs(const struct inventory *inv)
@@ -332,13 +291,11 @@ static bool is_not_offered(const struct inv_pgpu *card, const char *type)
 
 const struct section *pool_serves(const struct inv_pgpu *card, const char *type)
 {
-	for (size_t i = 0; card->pool.section && i < card->pool.config->nsections; i++) {
-		const struct section *s = &card->pool.config->sections[i];
+	const struct section *s = card->pool.section ? config_section(card->pool.config, type) : NULL;
 
-		if (strcmp(s->type, type) == 0 && (is_of_whole(card, s) || names_vfs(s, card)))
-			return s == card->pool.section || !is_not_offered(card, type) ? s : NULL;
-	}
-	return NULL;
+	if (!s || !(is_of_whole(card, s) || names_vfs(s, card)))
+		return NULL;
+	return s == card->pool.section || !is_not_offered(card, type) ? s : NULL;
 }
 
 bool pool_serves_more(const struct inv_pgpu *card)
@@ -347,7 +304,7 @@ bool pool_serves_more(const struct inv_pgpu *card)
 	size_t n = 0;
 
 	for (size_t i = 0; i < config->nsections; i++)
-		n += pool_serves(card, config->sections[i].type) == &config->sections[i];
+		n += pool_serves(card, config->sections[i].type) != NULL;
 	return n > 1 || config->policy.several_types;
 }
 
@@ -383,12 +340,11 @@ enum stock pool_stock(const struct inventory *inv, const struct section *section
 
 	for (size_t g = 0; g < inv->npgpus && stock != STOCK_READY; g++) {
 		const struct inv_pgpu *card = inv->pgpus[g];
-		const struct section *served = pool_serves(card, section->type);
 
-		if ((parent && card != parent->card) || (card->framework == FW_MDEV) != mdev || !served ||
-		    served != section || (parent && !pool_gives(parent, section->type)))
-			continue;
-		stock = card->pool.in_pool ? STOCK_READY : STOCK_UNREADY;
+		if ((card->framework == FW_MDEV) == mdev &&
+		    (parent ? card == parent->card && pool_gives(parent, section->type)
+			    : pool_serves(card, section->type) != NULL))
+			stock = card->pool.in_pool ? STOCK_READY : STOCK_UNREADY;
 	}
 	return stock;
 }

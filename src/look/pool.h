@@ -51,9 +51,6 @@ bool pool_misses(const struct inventory *inv, const struct section *section, con
 /* The first section that names the card, names its VF `vf`, or matches the card; NULL: none. */
 const struct section *pool_names(const struct config *config, const struct inv_pgpu *card, const char *vf);
 
-/* Do several sections have a device_match? The offered types then decide between two sections that match one card. */
-bool pool_matches_twice(const struct config *config);
-
 bool pool_match(const struct match *match, const struct inv_pgpu *card);
 
 /* The first device_match of the section that fits the card; NULL: none. */
@@ -67,9 +64,3 @@ bool pool_moved(const struct section *s, const struct inv_pgpu *card, char reaso
 
 /* Is numa=NODE in device_match the only reason why the section does not match the card? Sets `why`, with the fix. */
 bool pool_is_elsewhere(const struct section *s, const struct inv_pgpu *card, char why[REASON_SIZE]);
-
-/*
- * The type, or the NAME of [vf_NAME], of the n-th section that means this card. A section means a card if it names or
- * matches the card, or names one of its VFs. NULL: no more, or no `config`.
- */
-const char *pool_name(const struct config *config, const struct inv_pgpu *card, size_t n);

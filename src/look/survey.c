@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "internal.h"
 #include "look/looked.h"
+#include "look/mdevctl_files.h"
 #include "look/resolve.h"
 #include "state/history.h"
 
@@ -64,22 +65,27 @@ static void add_type(const char ***types, size_t *n, const char *type)
 	*(const char **)mem_add(types, n, sizeof(**types)) = type;
 }
 
-/* The types of the request and the leases, and all configured types if the pool must choose; the caller frees them. */
+/*
+ * The types of the request and the leases, and all configured types if the pool must choose: for a request without a
+ * type, or between two sections that match one card. The caller frees the list.
+ */
 static const char **types_of(const struct world *w)
 {
 	const struct config *config = w->config;
-	bool chooses = pool_matches_twice(config);
 	const char **types = NULL;
-	size_t n = 0;
+	size_t n = 0, nmatching = 0;
+	bool untyped = false;
 
 	for (EACH(const struct resolved_request *, resolved, w->resolved_requests, w->request->nvgpus)) {
-		chooses |= resolved->ntypes == 0;
+		untyped |= resolved->ntypes == 0;
 		for (int t = 0; t < resolved->ntypes; t++)
 			add_type(&types, &n, resolved->types[t]);
 	}
 	for (size_t i = 0; i < w->leases.n; i++)
 		add_type(&types, &n, w->leases.list[i].vgpu.type);
-	for (size_t i = 0; chooses && i < config->nsections; i++)
+	for (size_t i = 0; i < config->nsections; i++)
+		nmatching += config->sections[i].nmatches > 0;
+	for (size_t i = 0; (untyped || nmatching > 1) && i < config->nsections; i++)
 		add_type(&types, &n, config->sections[i].type);
 	mem_add(&types, &n, sizeof(*types)); /* NULL ends the list */
 	return types;
@@ -249,10 +255,10 @@ static int read_both(struct world *w, struct err *err)
 static int look_up(struct world *w, int64_t by_ms, struct err *err)
 {
 	bool starts = w->mode == PLAN_PREPARE && !w->wide;
-	int ms = starts ? LEAST_LOOK_MS : ARRIVE_LOOK_MS, left = sys_left_ms(by_ms);
+	int ms = starts ? LEAST_LOOK_MS : w->wide ? RECLAIM_LOOK_MS : ARRIVE_LOOK_MS, left = sys_left_ms(by_ms);
 
-	if (w->wide)
-		ms = left > RECLAIM_LOOK_MS ? RECLAIM_LOOK_MS : left > LEAST_LOOK_MS ? left : LEAST_LOOK_MS;
+	if (w->wide && left < ms)
+		ms = left > LEAST_LOOK_MS ? left : LEAST_LOOK_MS;
 	drop_lookups(w);
 	w->looked_ms = sys_now_ms();
 	if (inventory_mdevs(w->host, &w->looked_at, &w->nlooked_at, err) < 0)
@@ -261,21 +267,14 @@ static int look_up(struct world *w, int64_t by_ms, struct err *err)
 	return starts ? 0 : libvirt_files_read(&w->disk, w->host, err);
 }
 
-static bool was_looked_at(const struct world *w, const char *id)
-{
-	char pci[PCI_SIZE];
-
-	return (w->users && pci_parse(pci, id)) || text_find(w->looked_at, w->nlooked_at, ID_SIZE, id);
-}
-
-/* Sets who has the device open. OPEN_UNKNOWN: the search of the processes was incomplete. */
+/* OPEN_UNKNOWN: the search of the processes was incomplete. */
 static void look_who(const struct world *w, struct device_facts *facts, const char *id)
 {
 	const char *domain;
 	struct arena *before;
 	struct err ignored;
 	pid_t pid = 0;
-	int r = w->users ? vfio_users_open(w->users, w->host, id, &pid, &ignored) : -EAGAIN;
+	int r = vfio_users_open(w->users, w->host, id, &pid, &ignored);
 
 	facts->opened = r < 0 ? OPEN_UNKNOWN : r == 1 ? OPEN_YES : OPEN_NO;
 	if (r != 1)
@@ -300,9 +299,7 @@ static bool is_asked_about(const struct world *w, const struct inv_device *devic
 /* Only an open node shows that other software gave a plain VF to a guest, so commands that show the host also ask. */
 static bool is_vf_asked_about(const struct world *w, const struct inv_parent *vf)
 {
-	if (vf->card->framework == FW_VF)
-		return w->request->nvgpus || pool_has_parent(vf);
-	return w->request->nvgpus && vf->card->framework == FW_VARIANT && vf->ndevices == 0 && w->mode != PLAN_PREPARE;
+	return vf->card->framework == FW_VF && (w->request->nvgpus || pool_has_parent(vf));
 }
 
 static bool is_anothers(const struct world *w, const char *id)
@@ -328,24 +325,27 @@ static bool is_young(const struct world *w, const struct vgpu_ref *vgpu)
 	return created_ms && sys_now_ms() - created_ms < (int64_t)w->config->policy.start_grace_s * 1000;
 }
 
-/* Does a rule ask about a device that no search of the processes has covered? */
-static bool asks_unseen(const struct world *w)
+/* Does a rule ask whether a device is open? */
+static bool asks(const struct world *w)
 {
-	for (size_t i = 0; i < w->inv.nparents && !w->users; i++)
+	for (size_t i = 0; i < w->inv.nparents; i++)
 		if (is_vf_asked_about(w, w->inv.parents[i]))
 			return true;
 	for (size_t i = 0; i < w->inv.ndevices; i++)
-		if (is_asked_about(w, &w->inv.devices[i]) && !was_looked_at(w, w->inv.devices[i].vgpu.id))
+		if (is_asked_about(w, &w->inv.devices[i]))
 			return true;
 	return false;
 }
 
+/* A device that appeared after the search stays OPEN_UNKNOWN. 1: needs a search, which is not made under the lock. */
 static int look_open(struct world *w, struct err *err)
 {
-	bool unseen = asks_unseen(w), locked = w->store->lock >= 0;
-
-	if (unseen && !locked && look_up(w, INT64_MAX, err) < 0)
-		return -err->code;
+	if (!w->users && asks(w)) {
+		if (w->store->lock >= 0)
+			return 1;
+		if (look_up(w, INT64_MAX, err) < 0)
+			return -err->code;
+	}
 	for (size_t i = 0; i < w->ndefined_parents; i++) {
 		struct inv_parent *parent = inventory_parent(&w->inv, w->defined_parents[i]);
 
@@ -355,26 +355,27 @@ static int look_open(struct world *w, struct err *err)
 	for (size_t i = 0; i < w->inv.nparents; i++) {
 		struct inv_parent *vf = w->inv.parents[i];
 
-		if (!is_vf_asked_about(w, vf))
-			continue;
-		vf->facts.opened = OPEN_NO;
-		if (vf->card->framework == FW_VF) {
+		if (is_vf_asked_about(w, vf)) {
 			look_who(w, &vf->facts, vf->name);
-			vf->facts.renders = w->users && vfio_users_render(w->users, w->host, vf->name);
+			vf->facts.renders = vfio_users_render(w->users, w->host, vf->name);
 		}
-		vf->facts.is_named = is_anothers(w, vf->name);
+		if (vf->card->framework != FW_MDEV && vf->ndevices == 0)
+			vf->facts.is_named = is_anothers(w, vf->name);
 	}
 	for (EACH(struct inv_device *, device, w->inv.devices, w->inv.ndevices)) {
-		if (!is_asked_about(w, device) || !was_looked_at(w, device->vgpu.id))
+		const char *id = device->vgpu.id;
+		bool covered = device->vgpu.framework != FW_MDEV || text_find(w->looked_at, w->nlooked_at, ID_SIZE, id);
+
+		if (!covered || !is_asked_about(w, device))
 			continue;
-		look_who(w, &device->facts, device->vgpu.id);
-		device->facts.is_named = is_named(w, device->vgpu.id);
+		look_who(w, &device->facts, id);
+		device->facts.is_named = is_named(w, id);
 		device->facts.young = is_young(w, &device->vgpu);
 	}
-	return unseen && locked;
+	return 0;
 }
 
-/* Guesses, before the host is read, whether a rule will ask about a device. A wrong guess costs a search or a round. */
+/* Guesses, before the host is read, whether a rule will ask. A wrong guess costs a search or a second read. */
 static bool will_ask(const struct world *w)
 {
 	for (EACH(const struct vgpu_request *, req, w->request->vgpus, w->request->nvgpus)) {
@@ -394,10 +395,12 @@ static bool will_ask(const struct world *w)
 
 int survey_ahead(struct world *w, int64_t by_ms, struct err *err)
 {
-	/* In later rounds of a run, search if an earlier round has searched, or if a rule asks about a new device. */
-	bool asks = w->wide || (w->inv.frameworks ? w->users || asks_unseen(w) : will_ask(w));
-
-	return asks ? look_up(w, by_ms, err) : 0;
+	if (!w->defined_parents)
+		w->ndefined_parents = mdevctl_parents(&w->defined_parents, w->host);
+	/* If one round of a run has searched, all later rounds do. */
+	if (w->wide || w->users || (w->inv.frameworks ? asks(w) : will_ask(w)))
+		return look_up(w, by_ms, err);
+	return 0;
 }
 
 static int record_seen(struct world *w, struct err *err)
@@ -431,9 +434,7 @@ int survey_read(struct world *w, struct err *err)
 	w->missing_cards = NULL;
 	w->nmissing_cards = reads_all(w) ? missing_cards(&w->missing_cards, w->host, &w->inv) : 0;
 	r = look_open(w, err);
-	if (r < 0)
-		return r;
-	return w->store->lock >= 0 && record_seen(w, err) < 0 ? -err->code : r;
+	return r == 0 && w->store->lock >= 0 ? record_seen(w, err) : r;
 }
 
 int survey_see(struct world *w, struct err *err)

@@ -24,8 +24,8 @@ int survey_ahead(struct world *world, int64_t by_ms, struct err *err);
 
 /*
  * Reads the leases and the host, and sets void leases apart. Under the lock, also drops void leases, and records the
- * types and the configured cards. If a rule asks whether a device is open that appeared after survey_ahead(), searches
- * again without the lock. Under the lock, returns 1 instead, and the caller calls both functions again.
+ * types and the configured cards. 1: a rule asks whether a device is open, and no search was made yet. The caller then
+ * calls both functions again. Without the lock, this function searches instead.
  */
 int survey_read(struct world *world, struct err *err);
 
