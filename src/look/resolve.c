@@ -26,38 +26,34 @@ unsigned int resolve_frameworks(const struct vgpu_request *req)
 	return req->kind == REQUEST_MDEV ? INV_MDEV : INV_VARIANT | INV_VF;
 }
 
-/* Reads the type names of these frameworks. */
-static int read_names(struct world *world, unsigned int frameworks, struct err *err)
+static int read_names(struct world *world, struct err *err)
 {
-	if (!(frameworks & ~world->names_known))
-		return 0;
-	free(world->names);
-	world->names_known |= frameworks;
-	return inventory_names(world->host, world->names_known, &world->names, &world->nnames, err);
+	return world->names ? 0 : inventory_names(world->host, INV_ALL, &world->names, &world->nnames, err);
 }
 
-enum known_by { BY_NAME, BY_ID };
-
-/* Finds the next type that `word` names in these frameworks, from index *i; NULL: no more. */
-static const struct inv_type *next_name(const struct world *world, unsigned int frameworks, const char *word,
-					enum known_by by, size_t *i)
+/* Finds the next type with this name in these frameworks, from index *i; NULL: no more. `ids`: also by its ID. */
+static const struct inv_type *next_type(const struct world *world, unsigned int frameworks, const char *word, bool ids,
+					size_t *i)
 {
-	for (; *i < world->nnames; (*i)++)
-		if (frameworks & 1U << world->names[*i].framework &&
-		    (by == BY_NAME ? type_is_named(world->names[*i].name, word)
-				   : strcmp(world->names[*i].id, word) == 0))
-			return &world->names[(*i)++];
+	while (*i < world->nnames) {
+		const struct inv_type *type = &world->names[(*i)++];
+
+		if (frameworks & 1U << type->framework &&
+		    (type_is_named(type->name, word) || (ids && strcmp(type->id, word) == 0)))
+			return type;
+	}
 	return NULL;
 }
 
-static void add_named(struct resolved_request *resolved, const struct world *world, const char *name)
+static void add_named(struct resolved_request *resolved, const struct world *world, const char *word, bool ids)
 {
 	const struct inv_type *type;
-	size_t i = 0;
 
-	while ((type = next_name(world, resolve_frameworks(resolved->req), name, BY_NAME, &i)))
+	for (size_t i = 0; (type = next_type(world, resolve_frameworks(resolved->req), word, ids, &i));) {
 		add_type(resolved, type->id);
-	text_copy(resolved->called, sizeof(resolved->called), resolved->ntypes ? name : "");
+		if (strcmp(type->id, word) != 0)
+			text_copy(resolved->called, sizeof(resolved->called), word);
+	}
 }
 
 /* Describes what the source host reports about the vGPU; "": nothing. */
@@ -77,16 +73,14 @@ static bool names_section(const struct section *section, const char *asked)
 /* Does the requested type or class exist for the other kind of hostdev? */
 static bool is_other_kind(const struct vgpu_request *req, const struct world *world)
 {
-	unsigned int others = INV_ALL & ~resolve_frameworks(req);
 	const struct config *config = world->config;
-	size_t by_name = 0, by_id = 0;
+	size_t at = 0;
 
 	for (size_t i = 0; i < config->nsections; i++)
 		if (config->sections[i].vf && req->kind == REQUEST_MDEV &&
 		    names_section(&config->sections[i], req->facts.type))
 			return true;
-	return next_name(world, others, req->facts.type, BY_NAME, &by_name) ||
-	       next_name(world, others, req->facts.type, BY_ID, &by_id);
+	return next_type(world, INV_ALL & ~resolve_frameworks(req), req->facts.type, true, &at);
 }
 
 /* The type's section; NULL: none, or a [vf_NAME] section. */
@@ -176,8 +170,6 @@ static int asked_type(struct resolved_request *resolved, struct world *world, st
 {
 	const struct vgpu_request *req = resolved->req;
 	const struct config *config = world->config;
-	unsigned int own = resolve_frameworks(req);
-	size_t at = 0;
 
 	resolved->source = TYPE_ASKED;
 	resolved->ntypes = 0;
@@ -187,37 +179,20 @@ static int asked_type(struct resolved_request *resolved, struct world *world, st
 			add_type(resolved, config->sections[i].type);
 	if (resolved->ntypes)
 		return 0;
-	if (read_names(world, own, err) < 0)
+	if (read_names(world, err) < 0)
 		return -err->code;
-	add_named(resolved, world, req->facts.type);
-	if (!resolved->ntypes && next_name(world, own, req->facts.type, BY_ID, &at))
-		add_type(resolved, req->facts.type);
+	add_named(resolved, world, req->facts.type, true);
 	/* If this host does not know the type's ID, use the name from the source. */
 	if (!resolved->ntypes && *req->facts.name)
-		add_named(resolved, world, req->facts.name);
+		add_named(resolved, world, req->facts.name, false);
 	if (resolved->ntypes)
 		return 0;
-	if (read_names(world, INV_ALL, err) < 0)
-		return -err->code;
 	/* Without a valid configuration, the word may be a class. Do not refuse: an existing device can be adopted. */
 	if (!config_is_valid(config)) {
 		resolved->source = TYPE_UNSAID;
 		return 0;
 	}
 	return refuse_unknown(req, world, err);
-}
-
-int resolve_types(struct resolved_request *resolved, struct world *world, struct err *err)
-{
-	if (*resolved->req->facts.type)
-		return asked_type(resolved, world, err);
-	/* A remembered type that is no longer enabled cannot be created. */
-	if (resolved->source == TYPE_REMEMBERED && !enabled(world->config, resolved->types[0])) {
-		text_copy(resolved->was, sizeof(resolved->was), resolved->types[0]);
-		resolved->source = TYPE_UNSAID;
-		resolved->ntypes = 0;
-	}
-	return 0;
 }
 
 void resolve_reserved(struct resolved_request *resolved, const struct lease *reservation)
@@ -242,42 +217,38 @@ static int check_change(const struct vgpu_request *req, const char *name, const 
 	const char *was = req->kind == REQUEST_MDEV ? "an mdev" : "a VF",
 		   *is = req->kind == REQUEST_MDEV ? "a VF" : "an mdev";
 	int libvirt = world->libvirt;
+	char why[128];
 
 	if (!world->config->policy.cross_framework)
-		return err_set(
-			err, EPERM,
-			"vGPU %s: %s is %s on the source and %s here (%s); set cross_framework = yes to allow the change (libvirt 11.0 or later on both hosts)",
-			req->id, name, was, is, type);
-	if (world->config->policy.migrate_keep)
-		return err_set(
-			err, EPERM,
-			"vGPU %s: %s is %s on the source and %s here (%s); migrate_uuid = keep does not allow the change",
-			req->id, name, was, is, type);
-	if (libvirt && libvirt < LIBVIRT_CHANGES_FRAMEWORK)
-		return err_set(
-			err, EPERM,
-			"vGPU %s: %s is %s on the source and %s here (%s), which libvirt %d.%d.%d of this host cannot change; 11.0 or later is required",
-			req->id, name, was, is, type, libvirt / 1000000, libvirt / 1000 % 1000, libvirt % 1000);
-	return 0;
+		snprintf(why, sizeof(why),
+			 "; set cross_framework = yes to allow the change (libvirt 11.0 or later on both hosts)");
+	else if (world->config->policy.migrate_keep)
+		snprintf(why, sizeof(why), "; migrate_uuid = keep does not allow the change");
+	else if (libvirt && libvirt < LIBVIRT_CHANGES_FRAMEWORK)
+		snprintf(why, sizeof(why),
+			 ", which libvirt %d.%d.%d of this host cannot change; 11.0 or later is required",
+			 libvirt / 1000000, libvirt / 1000 % 1000, libvirt % 1000);
+	else
+		return 0;
+	return err_set(err, EPERM, "vGPU %s: %s is %s on the source and %s here (%s)%s", req->id, name, was, is, type,
+		       why);
 }
 
 int resolve_framework(struct vgpu_request *req, struct world *world, struct err *err)
 {
 	const char *name = *req->facts.name ? req->facts.name : req->facts.type;
-	unsigned int own = resolve_frameworks(req), others = INV_ALL & ~own;
+	unsigned int own = resolve_frameworks(req);
 	const struct inv_type *type;
 	size_t at = 0;
 
 	if (!*name || !config_is_valid(world->config))
 		return 0;
-	if (read_names(world, own, err) < 0)
+	if (read_names(world, err) < 0)
 		return -err->code;
-	if (next_name(world, own, name, BY_NAME, &at))
+	if (next_type(world, own, name, false, &at))
 		return 0;
-	if (read_names(world, others, err) < 0)
-		return -err->code;
 	at = 0;
-	type = next_name(world, others, name, BY_NAME, &at);
+	type = next_type(world, INV_ALL & ~own, name, false, &at);
 	if (!type)
 		return 0;
 	if (check_change(req, name, type->id, world, err) < 0)
@@ -311,7 +282,7 @@ static int recall(struct resolved_request *resolved, const struct world *w, stru
 	const struct vgpu_request *req = resolved->req;
 	const struct vgpu_ref vgpu = kernel_vgpu(req->id);
 	struct definition definition;
-	struct affinity affinity;
+	struct affinity last;
 	int defined;
 
 	if (req->kind == REQUEST_PCI)
@@ -323,15 +294,16 @@ static int recall(struct resolved_request *resolved, const struct world *w, stru
 	if (defined < 0 && (w->mode != PLAN_PREPARE || kernel_exists(w->host, &vgpu) != 1))
 		return defined;
 	resolved->defined = defined;
-	if (defined == 1) {
-		resolved->source = TYPE_DEFINED;
-		text_copy(resolved->last_parent, PARENT_SIZE, definition.parent);
-		resolved->ntypes = text_copy(resolved->types[0], TYPE_SIZE, definition.type);
-	} else if (affinity_get(w->store, req->id, &affinity)) {
-		resolved->source = TYPE_REMEMBERED;
-		text_copy(resolved->last_parent, PARENT_SIZE, affinity.parent);
-		resolved->ntypes = text_copy(resolved->types[0], TYPE_SIZE, affinity.type);
+	if (defined != 1 && !affinity_get(w->store, req->id, &last))
+		return 0;
+	text_copy(resolved->last_parent, PARENT_SIZE, defined == 1 ? definition.parent : last.parent);
+	/* A type that is no longer enabled cannot be created. */
+	if (defined != 1 && !enabled(w->config, last.type)) {
+		text_copy(resolved->was, sizeof(resolved->was), last.type);
+		return 0;
 	}
+	resolved->source = defined == 1 ? TYPE_DEFINED : TYPE_REMEMBERED;
+	resolved->ntypes = text_copy(resolved->types[0], TYPE_SIZE, defined == 1 ? definition.type : last.type);
 	return 0;
 }
 
@@ -341,7 +313,7 @@ int resolve_vgpu(struct resolved_request *resolved, const struct vgpu_request *r
 
 	*resolved = (struct resolved_request){ .req = req };
 	uuid_random(resolved->fresh);
-	if (recall(resolved, w, err) < 0 || resolve_types(resolved, w, err) < 0)
+	if (recall(resolved, w, err) < 0 || (*req->facts.type && asked_type(resolved, w, err) < 0))
 		return -err->code;
 	/* An unreadable lease is ignored here, because survey_read() reports it. */
 	if (w->mode == PLAN_PREPARE && lease_get(w->store, req->id, &lease, err) == 1 &&
@@ -390,12 +362,6 @@ int resolve_request(struct world *w, struct err *err)
 			w->libvirt = libvirt_files_libvirt(w->host);
 	if (w->mode == PLAN_MIGRATE && change_frameworks(w, err) < 0)
 		return -err->code;
-	free(w->defined_parents);
-	w->defined_parents = NULL;
-	w->ndefined_parents = 0;
-	for (size_t i = 0; i < w->request->nvgpus && !w->defined_parents; i++)
-		if (w->request->vgpus[i].kind == REQUEST_MDEV)
-			w->ndefined_parents = mdevctl_parents(&w->defined_parents, w->host);
 	free(w->resolved_requests);
 	w->resolved_requests = mem_new(w->request->nvgpus + 1, sizeof(*w->resolved_requests));
 	for (size_t i = 0; i < w->request->nvgpus; i++) {

@@ -23,13 +23,7 @@ int resolve_request(struct world *world, struct err *err);
 int resolve_vgpu(struct resolved_request *resolved, const struct vgpu_request *req, struct world *world,
 		 struct err *err);
 
-/* Below, parts of these for tests. On entry, `resolved` has the type of the definition or last lease, if any. */
-int resolve_types(struct resolved_request *resolved, struct world *world, struct err *err);
-
-/*
- * Call after resolve_types() for a start. Moves the reservation's type to the front of several types. If neither the
- * domain nor an mdevctl definition gives a type, makes the reservation's type the only one.
- */
+/* For a start: prefers the type of the domain's reservation to other types, and to that of the last lease. */
 void resolve_reserved(struct resolved_request *resolved, const struct lease *reservation);
 
 /*

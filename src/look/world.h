@@ -116,9 +116,8 @@ struct world {
 	struct resolved_request *resolved_requests; /* one for each of request->vgpus */
 	struct inventory inv;
 	struct leases leases;   /* without void leases */
-	struct inv_type *names; /* the type names of the frameworks in `names_known` (INV_...) */
+	struct inv_type *names; /* the host's type names; NULL: not read, or none */
 	size_t nnames;
-	unsigned int names_known;
 	int libvirt; /* libvirt's version, 9007000 is 9.7.0; 0: not known */
 	struct failed_attempt *failed_attempts;
 	size_t nfailed_attempts;
@@ -128,7 +127,7 @@ struct world {
 	size_t nmissing_cards;
 
 	/* Used only by the survey. */
-	char (*defined_parents)[PARENT_SIZE]; /* parents with an mdevctl definition; read only for mdevs */
+	char (*defined_parents)[PARENT_SIZE]; /* parents with an mdevctl definition; NULL: not read yet, or none */
 	size_t ndefined_parents;
 	struct request changed; /* for a migration: a copy of `asked`, with this host's frameworks */
 	struct leases void_leases;

@@ -3,8 +3,8 @@
  * Which types a request may have, and what it becomes where its type is made in the other framework. A row:
  *
  *   asks     the metadata's type; "@name" behind: what the source calls it; "v" before a hostdev of type pci, else mdev
- *   recalls  "=s" from its mdevctl definition, "~s" from its last lease; "" nothing
- *   known    the frameworks whose names are known, "m" and "v"; behind ">" those that must be read, which are none then
+ *   recalls  "=s" from its mdevctl definition, "~s" from its last lease; "" nothing; "none" on a
+ *            host without types
  *   result   the types; "no: ..." the refusal
  *
  * The host has nvidia-1 "One" and nvidia-2 "Two" as mdevs, nvidia-2 "Zwei" and nvidia-3 "Three" as VFs. The
@@ -29,93 +29,99 @@ static struct section sections[] = {
 	{ .type = "flex", .vf = true },
 };
 static struct config config = { .sections = sections, .nsections = 3 };
+static const struct request request = { .uuid = VM };
 
 struct row {
-	const char *says, *asks, *recalls, *known, *result;
+	const char *says, *asks, *recalls, *result;
 };
 
 static const struct row of_types[] = {
-	{ "an enabled type needs no name", "nvidia-1", "", "", "nvidia-1" },
-	{ "nor does a class, which is all its types", "C", "", "", "nvidia-1 nvidia-2" },
-	{ "a name is looked for among those of its kind", "Two", "", ">mv",
-	  "no: {M_UNKNOWN_TYPE|Two|}; known: (none: no pGPU here has types for a hostdev of type='mdev')" },
-	{ "and found there", "Two", "", "m", "nvidia-2" },
-	{ "of a VF, too", "v Three", "", "v", "nvidia-3" },
-	{ "without NVIDIA's brand, as its documents have it", "v Four-1Q", "", "v", "nvidia-4" },
-	{ "an id that is not enabled is known to the host", "v nvidia-3", "", "v", "nvidia-3" },
-	{ "nothing is refused before all names are read", "nvidia-9", "", "m>v",
+	{ "an enabled type needs no name", "nvidia-1", "", "nvidia-1" },
+	{ "nor does a class, which is all its types", "C", "", "nvidia-1 nvidia-2" },
+	{ "a name is found among those of its kind", "Two", "", "nvidia-2" },
+	{ "of a VF, too", "v Three", "", "nvidia-3" },
+	{ "without NVIDIA's brand, as its documents have it", "v Four-1Q", "", "nvidia-4" },
+	{ "an id that is not enabled is known to the host", "v nvidia-3", "", "nvidia-3" },
+	{ "a host without types knows none", "nvidia-9", "none",
 	  "no: {M_UNKNOWN_TYPE|nvidia-9|}; known: (none: no pGPU here has types for a hostdev of type='mdev')" },
-	{ "an unknown type is refused with the known ones", "nvidia-9", "", "mv",
+	{ "an unknown type is refused with the known ones", "nvidia-9", "",
 	  "no: {M_UNKNOWN_TYPE|nvidia-9|}; {M_ENABLED_TYPES|nvidia-1}; {M_SEE_TYPES}" },
-	{ "a name is answered with names", "Nine", "", "mv",
+	{ "a name is answered with names", "Nine", "",
 	  "no: {M_UNKNOWN_TYPE|Nine|}; {M_ENABLED_TYPES|nvidia-1 (One)}; {M_SEE_TYPES}" },
-	{ "with what the source says of it", "nvidia-9@Nine", "", "mv",
+	{ "with what the source says of it", "nvidia-9@Nine", "",
 	  "no: {M_UNKNOWN_TYPE|nvidia-9| (on the source: Nine)}; {M_ENABLED_TYPES|nvidia-1}; {M_SEE_TYPES}" },
-	{ "an id that only the source knows is found by its name there", "nvidia-9@Two", "", "m", "nvidia-2" },
-	{ "a type of the other kind of hostdev is named as such", "nvidia-3", "", "mv",
-	  "no: {M_MADE_AS_VFS_DO|nvidia-3}" },
-	{ "so is a pool of plain VFs", "flex", "", "mv", "no: {M_MADE_AS_VFS_DO|flex}" },
-	{ "which a VF can have", "v flex", "", "", "flex" },
-	{ "what an mdevctl definition says holds, enabled or not", "", "=nvidia-3", "", "nvidia-3" },
-	{ "what was leased last, too", "", "~nvidia-2", "", "nvidia-2" },
-	{ "unless it is not enabled any more", "", "~nvidia-3", "", "" },
-	{ "the metadata go before both", "nvidia-1", "=nvidia-2", "", "nvidia-1" },
-	{ "nothing is left to the plan", "", "", "", "" },
+	{ "an id that only the source knows is found by its name there", "nvidia-9@Two", "", "nvidia-2" },
+	{ "a type of the other kind of hostdev is named as such", "nvidia-3", "", "no: {M_MADE_AS_VFS_DO|nvidia-3}" },
+	{ "so is a pool of plain VFs", "flex", "", "no: {M_MADE_AS_VFS_DO|flex}" },
+	{ "which a VF can have", "v flex", "", "flex" },
+	{ "what an mdevctl definition says holds, enabled or not", "", "=nvidia-3", "nvidia-3" },
+	{ "what was leased last, too", "", "~nvidia-2", "nvidia-2" },
+	{ "unless it is not enabled any more", "", "~nvidia-3", "" },
+	{ "the metadata go before both", "nvidia-1", "=nvidia-2", "nvidia-1" },
+	{ "nothing is left to the plan", "", "", "" },
 };
 
 static const struct row of_frameworks[] = {
-	{ "a type of its own kind stays", "@One", "", "m", "mdev One" },
-	{ "whose names are read", "@One", "", ">mv", "mdev One" },
-	{ "and those of the other kind", "@Three", "", "m>v", "mdev Three" },
-	{ "a type that is made as VFs here becomes any VF", "@Three", "", "mv", "any VF Three" },
-	{ "and the other way round", "v@One", "", "mv", "any mdev One" },
-	{ "without a name of the source, by the metadata's", "Three", "", "mv", "any VF Three" },
-	{ "an id is no name", "nvidia-3", "", "mv", "mdev nvidia-3" },
-	{ "where nobody says a name nothing changes", "", "", "", "mdev " },
-	{ "where the policy does not allow it, it is refused", "@Three", "never", "mv",
+	{ "a type of its own kind stays", "@One", "", "mdev One" },
+	{ "so does one that this host does not know", "@Three", "none", "mdev Three" },
+	{ "a type that is made as VFs here becomes any VF", "@Three", "", "any VF Three" },
+	{ "and the other way round", "v@One", "", "any mdev One" },
+	{ "without a name of the source, by the metadata's", "Three", "", "any VF Three" },
+	{ "an id is no name", "nvidia-3", "", "mdev nvidia-3" },
+	{ "where nobody says a name nothing changes", "", "", "mdev " },
+	{ "where the policy does not allow it, it is refused", "@Three", "never",
 	  "no: {M_MDEV_THERE_VF_HERE|Three|nvidia-3}{M_CROSS_FRAMEWORK}" },
-	{ "nor where the ID is to stay", "@Three", "keep", "mv",
+	{ "nor where the ID is to stay", "@Three", "keep",
 	  "no: {M_MDEV_THERE_VF_HERE|Three|nvidia-3}{M_KEEP_NO_CHANGE}" },
-	{ "in either direction", "v@One", "keep", "mv", "no: {M_VF_THERE_MDEV_HERE|One|nvidia-1}{M_KEEP_NO_CHANGE}" },
-	{ "likewise under a libvirt that cannot", "@Three", "10010000", "mv",
+	{ "in either direction", "v@One", "keep", "no: {M_VF_THERE_MDEV_HERE|One|nvidia-1}{M_KEEP_NO_CHANGE}" },
+	{ "likewise under a libvirt that cannot", "@Three", "10010000",
 	  "no: {M_MDEV_THERE_VF_HERE|Three|nvidia-3}, {M_LIBVIRT_TOO_OLD|10.10.0}" },
-	{ "one that can does", "@Three", "11000000", "mv", "any VF Three" },
+	{ "one that can does", "@Three", "11000000", "any VF Three" },
 };
-
-static unsigned int frameworks_of(const char *known, size_t len)
-{
-	return (memchr(known, 'm', len) ? INV_MDEV : 0) | (memchr(known, 'v', len) ? INV_VARIANT | INV_VF : 0);
-}
 
 static struct world facts_of(const struct row *row)
 {
+	bool none = strcmp(row->recalls, "none") == 0;
+
 	return (struct world){ .host = &tree.host,
+			       .store = &store,
 			       .config = &config,
-			       .names = memcpy(mem_new(ARRAY_SIZE(names), sizeof(*names)), names, sizeof(names)),
-			       .nnames = ARRAY_SIZE(names),
-			       .names_known = frameworks_of(row->known, strcspn(row->known, ">")) };
+			       .request = &request,
+			       .names = none ? NULL : names,
+			       .nnames = none ? 0 : ARRAY_SIZE(names) };
 }
 
 static void make_request(struct vgpu_request *req, const char *asks)
 {
 	const char *at = strchrnul(asks, '@');
 
-	*req = (struct vgpu_request){ .id = "u1", .kind = *asks == 'v' ? REQUEST_PCI : REQUEST_MDEV };
+	*req = (struct vgpu_request){ .id = A, .kind = *asks == 'v' ? REQUEST_PCI : REQUEST_MDEV };
 	asks += *asks == 'v';
 	asks += *asks == ' ';
 	snprintf(req->facts.type, sizeof(req->facts.type), "%.*s", (int)(at - asks), asks);
 	snprintf(req->facts.name, sizeof(req->facts.name), "%s", *at ? at + 1 : "");
 }
 
-/* What must come of it is a refusal with the error `code`, or else what it becomes; and what was read for that. */
-static void check(const struct row *row, struct world *facts, int r, int code, const char *becomes)
+/* What must come of it is a refusal with the error `code`, or else what it becomes. */
+static void check(const struct row *row, int r, int code, const char *becomes)
 {
-	autofree char *refusal = mem_format("no: %s", r < 0 ? err.text + strlen("vGPU u1: ") : "");
+	static const char subject[] = "vGPU " A ": ";
+	autofree char *refusal = mem_format("no: %s", r < 0 ? err.text + strlen(subject) : "");
 
-	ok(r == 0 || (r == code && strncmp(err.text, "vGPU u1: ", 9) == 0), "%s: done or refused", row->says);
+	ok(r == 0 || (r == code && strncmp(err.text, subject, strlen(subject)) == 0), "%s: done or refused", row->says);
 	is(r < 0 ? refusal : becomes, message_in(row->result), row->says);
-	ok(facts->names_known == frameworks_of(row->known, strlen(row->known)), "%s: no more is read", row->says);
-	free(facts->names);
+}
+
+static void recall(const char *recalls)
+{
+	const struct lease last = lease_of(A, recalls + 1, "0000:84:00.0", LEASE_ACTIVE, VM);
+
+	tree_remove(&tree, "etc/mdevctl.d");
+	tree_remove(&tree, "var/lib/vgpu-lease/affinity/" A);
+	if (*recalls == '=')
+		tree_addf(&tree, "etc/mdevctl.d/0000:84:00.0/" A " = {\"mdev_type\": \"%s\"}\n", recalls + 1);
+	if (*recalls == '~')
+		affinity_put(&store, &last, true, "");
 }
 
 static void test_types(void)
@@ -123,20 +129,17 @@ static void test_types(void)
 	for (ROWS(row, of_types)) {
 		struct world facts = facts_of(row);
 		struct vgpu_request req;
-		struct resolved_request resolved = { .req = &req };
+		struct resolved_request resolved;
 		char becomes[256] = "";
 		int r;
 
 		make_request(&req, row->asks);
-		if (*row->recalls) {
-			resolved.source = *row->recalls == '=' ? TYPE_DEFINED : TYPE_REMEMBERED;
-			resolved.ntypes = text_copy(resolved.types[0], TYPE_SIZE, row->recalls + 1);
-		}
-		r = resolve_types(&resolved, &facts, &err);
+		recall(row->recalls);
+		r = resolve_vgpu(&resolved, &req, &facts, &err);
 		for (int t = 0; t < resolved.ntypes; t++)
 			text_add(becomes, sizeof(becomes), "%s%s", t ? " " : "", resolved.types[t]);
 		ok(r == 0 || !*becomes, "%s: refused or resolved", row->says);
-		check(row, &facts, r, -ENOENT, becomes);
+		check(row, r, -ENOENT, becomes);
 	}
 }
 
@@ -156,8 +159,8 @@ static void test_frameworks(void)
 		snprintf(becomes, sizeof(becomes), "%s%s %s", req.any ? "any " : "",
 			 req.kind == REQUEST_MDEV ? "mdev" : "VF",
 			 req.any || !*req.facts.name ? req.facts.type : req.facts.name);
-		is(req.id, "u1", "its ID stays");
-		check(row, &facts, r, -EPERM, becomes);
+		is(req.id, A, "its ID stays");
+		check(row, r, -EPERM, becomes);
 	}
 }
 
