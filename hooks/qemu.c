@@ -201,7 +201,8 @@ static int gate(struct hook *hook, enum count_op what, struct err *err)
 		log_warn("%s", err->text);
 	if (hook->host.root < 0)
 		return 0;
-	return hostdev_filter_may_keep(&hook->host, &hook->config, what == COUNT_PREPARE);
+	/* At a start, any lease makes a vGPU possible, because the configuration can have changed. */
+	return hostdev_filter_possible(&hook->config) || (what == COUNT_PREPARE && lease_any(&hook->host));
 }
 
 /* A release needs only the domain's UUID. */

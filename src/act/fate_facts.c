@@ -32,7 +32,7 @@ static bool files_have(const struct libvirt_files *disk, const struct lease *lea
 
 	return !libvirt_files_runs(disk, lease->domain) || libvirt_files_unread(disk, false) ||
 	       libvirt_files_names(disk, vgpu->id, NULL) ||
-	       (vgpu->framework != FW_MDEV && libvirt_files_mention(disk, DOMXML_SUSPENDED_NS));
+	       (vgpu->framework != FW_MDEV && libvirt_files_mention(disk, DOMXML_SUSPENDED_NS, false));
 }
 
 static bool domain_has(const struct running_domain *domain, const char *id)

@@ -341,7 +341,8 @@ static bool report_bad_xml(struct check *check, const struct libvirt_file *file,
 {
 	/* The hook does not parse the XML of a domain that cannot have a vGPU. */
 	if ((domxml_concerns(file->text, file->len) ||
-	     (domxml_has_pci(file->text, file->len) && hostdev_filter_may_keep(check->host, check->config, true))) &&
+	     (domxml_has_pci(file->text, file->len) &&
+	      (hostdev_filter_possible(check->config) || lease_any(check->host)))) &&
 	    !libvirt_files_has_status(check->host, file->name))
 		check_fail(at_definition(check, file->name),
 			   "correct the definition (troubleshooting: the-domains-xml)",

@@ -32,11 +32,6 @@ bool hostdev_filter_possible(const struct config *config)
 	return config && may_enable_types(config);
 }
 
-bool hostdev_filter_may_keep(const struct host *host, const struct config *config, bool starts)
-{
-	return hostdev_filter_possible(config) || (starts && lease_any(host));
-}
-
 bool hostdev_filter_leased(const struct host *host, const char *domain)
 {
 	autoleases struct leases leases = { 0 };

@@ -19,9 +19,6 @@
 /* Can this configuration put VFs in the pool? True if it is not valid; false if it is NULL. */
 bool hostdev_filter_possible(const struct config *config);
 
-/* May a PCI hostdev be ours? At a start, any lease makes it possible, because the configuration can have changed. */
-bool hostdev_filter_may_keep(const struct host *host, const struct config *config, bool starts);
-
 /* Would hostdev_filter_keep() keep this PCI hostdev of the request? */
 bool hostdev_is_ours(const struct request *request, const struct vgpu_request *req, const struct host *host,
 		     const struct config *config, const struct leases *leases);

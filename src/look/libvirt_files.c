@@ -98,14 +98,13 @@ static int read_directory(struct libvirt_files *disk, const struct host *host, c
 int libvirt_files_read(struct libvirt_files **out, const struct host *host, struct err *err)
 {
 	const struct host view = host_of_libvirt(host);
-	struct err again;
-	int r;
+	struct err later;
+	int r, status;
 
 	*out = mem_new(1, sizeof(**out));
 	r = read_directory(*out, &view, PERSISTENT, false, err);
-	if (read_directory(*out, host, RUNNING, true, r < 0 ? &again : err) < 0 && r == 0)
-		r = -err->code;
-	return r;
+	status = read_directory(*out, host, RUNNING, true, r < 0 ? &later : err);
+	return r < 0 ? r : status;
 }
 
 void libvirt_files_free(struct libvirt_files *disk)
@@ -240,18 +239,12 @@ bool libvirt_files_saved(struct libvirt_files *disk, const struct host *host, co
 	return file || *disk->saved->unread[0];
 }
 
-/* Does a file contain this text? `running`: searches only status files. */
-static bool mentions(const struct libvirt_files *disk, const char *text, bool running)
+bool libvirt_files_mention(const struct libvirt_files *disk, const char *text, bool running)
 {
 	for (size_t i = 0; i < disk->n; i++)
 		if ((disk->list[i].runs || !running) && holds(&disk->list[i], text))
 			return true;
 	return false;
-}
-
-bool libvirt_files_mention(const struct libvirt_files *disk, const char *text)
-{
-	return mentions(disk, text, false);
 }
 
 /* The version is in the target of the link libvirt.so.0: libvirt 9.7.0 has libvirt.so.0.9007.0. */
@@ -281,7 +274,7 @@ static bool has_uuid(const struct libvirt_files *disk, const char *domain_uuid, 
 	if (!uuid_parse(uuid, domain_uuid))
 		return false;
 	snprintf(needle, sizeof(needle), "<uuid>%s</uuid>", uuid);
-	return mentions(disk, needle, running);
+	return libvirt_files_mention(disk, needle, running);
 }
 
 bool libvirt_files_runs(const struct libvirt_files *disk, const char *domain_uuid)

@@ -47,7 +47,8 @@ const char *libvirt_files_names(const struct libvirt_files *disk, const char *id
  */
 bool libvirt_files_saved(struct libvirt_files *disk, const struct host *host, const char *id, char why[REASON_SIZE]);
 
-bool libvirt_files_mention(const struct libvirt_files *disk, const char *text);
+/* Does a file contain this text? `running`: searches only status files. */
+bool libvirt_files_mention(const struct libvirt_files *disk, const char *text, bool running);
 
 /* The version of the installed libvirt (9007000 is 9.7.0); 0: not known. */
 int libvirt_files_libvirt(const struct host *host);

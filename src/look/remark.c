@@ -63,26 +63,25 @@ static void remark_hostdev(struct remarks *out, const struct request *request, c
 			   const struct host *host, const struct inventory *inv)
 {
 	const struct config *config = inv ? inv->config : NULL;
-	bool ours = hostdev_is_ours(request, req, host, config, NULL);
 	char reason[REASON_SIZE];
 	struct inv_pgpu card;
 
+	if (hostdev_is_ours(request, req, host, config, NULL))
+		return;
 	if (inventory_kind(host, req->id) == PCI_MISSING) {
-		if (ours)
-			return;
 		inventory_explain_card(host, req->id, !(inventory_vf_card(host, req->id, &card) && card.nvidia),
 				       reason);
 		remark_add(out, "the domain does not start without it; fix the cause, or correct its address",
 			   "hostdev %s does not exist: %s", req->id, reason);
-	} else if (!ours && is_pooled_card(host, inv, req->id)) {
+	} else if (is_pooled_card(host, inv, req->id)) {
 		remark_pgpu(out, "hostdev", req->id);
-	} else if (!ours && config && is_beside(host, config, req->id)) {
+	} else if (config && is_beside(host, config, req->id)) {
 		remark_add(out, "add it to device_addresses, or use one of those",
 			   "hostdev %s is not in the pool, but other VFs of its card are", req->id);
-	} else if (!ours && inv && find_gpu(host, req->id, &card) && makes_mdevs(inv, card.address)) {
+	} else if (inv && find_gpu(host, req->id, &card) && makes_mdevs(inv, card.address)) {
 		remark_add(out, "use one of its mdevs (type='mdev')",
 			   "hostdev %s is a VF of %s, a pGPU of the pool, which provides mdevs", req->id, card.address);
-	} else if (!ours && hostdev_filter_possible(config) && find_gpu(host, req->id, &card)) {
+	} else if (hostdev_filter_possible(config) && find_gpu(host, req->id, &card)) {
 		remark_add(out, "use a VF of the pool, or add the card to device_addresses",
 			   "hostdev %s is not in the pool, and neither is its card, %s", req->id, card.address);
 	}
