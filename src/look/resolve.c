@@ -28,7 +28,7 @@ unsigned int resolve_frameworks(const struct vgpu_request *req)
 
 static int read_names(struct world *world, struct err *err)
 {
-	return world->names ? 0 : inventory_names(world->host, INV_ALL, &world->names, &world->nnames, err);
+	return world->names ? 0 : inventory_names(world->host, &world->names, &world->nnames, err);
 }
 
 /* Finds the next type with this name in these frameworks, from index *i; NULL: no more. `ids`: also by its ID. */
