@@ -51,7 +51,7 @@ int adopt_device(const struct adoption *adoption, const struct inv_device *devic
 	const struct inv_type *type = inventory_type(inv, card, device->vgpu.type);
 	struct lease lease = lease_for(request, &device->vgpu);
 	struct owner_facts facts = { .framework = device->vgpu.framework,
-				     .defined = mdevctl_defines_on(store->host, device->vgpu.id, device->vgpu.parent),
+				     .defined = mdevctl_defines(store->host, device->vgpu.id, device->vgpu.parent),
 				     .nova = request->nova };
 	struct affinity affinity;
 

@@ -246,7 +246,7 @@ static bool is_for_guest(const struct apply *apply, const struct vgpu_ref *vgpu,
 {
 	int64_t window_ms = (int64_t)apply->policy->start_grace_s * 1000;
 
-	return (made && !mdevctl_defines(apply->store->host, vgpu->id)) ||
+	return (made && !mdevctl_defines(apply->store->host, vgpu->id, "")) ||
 	       affinity_is_for_guest(apply->store, vgpu->id) || affinity_is_new(apply->store, vgpu, window_ms);
 }
 

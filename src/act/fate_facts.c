@@ -123,7 +123,7 @@ static void add_definition(struct orphan_facts *facts, const struct fate_look *l
 	struct err err;
 	int r = mdevctl_definition(&definition, host, vgpu->id, &err);
 
-	facts->defined = vgpu->framework == FW_MDEV && mdevctl_defines_on(host, vgpu->id, vgpu->parent);
+	facts->defined = vgpu->framework == FW_MDEV && mdevctl_defines(host, vgpu->id, vgpu->parent);
 	if (r < 0)
 		snprintf(why, REASON_SIZE, "%.200s", err.text);
 	else if (r == 1 && definition.starts && !facts->nova)

@@ -33,7 +33,7 @@ bool release_removes(const struct store *store, const struct lease *lease)
 		return false;
 	/* mdevctl may have defined an active device. Ignore the definition of a half-created device. */
 	if (lease->state == LEASE_ACTIVE)
-		facts.defined = mdevctl_defines_on(store->host, lease->vgpu.id, lease->vgpu.parent);
+		facts.defined = mdevctl_defines(store->host, lease->vgpu.id, lease->vgpu.parent);
 	return owner_origin(owner_of(&facts)) == LEASE_CREATED;
 }
 

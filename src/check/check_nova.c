@@ -60,8 +60,7 @@ static bool is_second(struct check *check, const struct defined *d)
 	    strcmp(other, this->parent) == 0)
 		return false;
 	/* Do not report the only definition, which names the parent that mdevctl uses for the device after a boot. */
-	if (d->device && d->parent && !check->config->policy.nova &&
-	    !mdevctl_defines_on(check->host, this->uuid, other))
+	if (d->device && d->parent && !check->config->policy.nova && !mdevctl_defines(check->host, this->uuid, other))
 		return false;
 	check_warn(check, check_fix(check, "run 'mdevctl undefine -u %s -p %s'", this->uuid, this->parent),
 		   "%s %s has this UUID%s", d->device ? "a device on" : "a definition for", other,

@@ -214,7 +214,7 @@ static bool look_at_guest(struct check *check, const struct lease *lease)
 	if (!config_is_valid(check->config) || lease->state != LEASE_ACTIVE ||
 	    config_section(check->config, lease->vgpu.type) ||
 	    (lease->origin == LEASE_ADOPTED &&
-	     (check->config->policy.nova || mdevctl_defines(check->host, lease->vgpu.id))))
+	     (check->config->policy.nova || mdevctl_defines(check->host, lease->vgpu.id, ""))))
 		return false;
 	check_warn(check_at(check, "%s", lease->vgpu.id),
 		   check_fix(check, "enable %s again, or see 'vgpu-lease plan' for that domain before its next start",
@@ -261,7 +261,7 @@ static void report_foreign(struct check *check, const struct gc *pass)
 		check_pass(check_at(check, "%s", item->vgpu.id), "an orphan (%s on %s%s): removed %s%s%s",
 			   item->vgpu.type, item->vgpu.parent, item->exists ? "" : ", an mdevctl definition only", how,
 			   when,
-			   item->exists && mdevctl_defines_on(check->host, item->vgpu.id, item->vgpu.parent)
+			   item->exists && mdevctl_defines(check->host, item->vgpu.id, item->vgpu.parent)
 				   ? "; its mdevctl definition is removed with it"
 				   : "");
 	}

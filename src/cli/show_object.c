@@ -128,7 +128,7 @@ const char *show_owner(const struct host *host, const struct vgpu_ref *vgpu, con
 	return owner_words[owner_of(&(struct owner_facts){
 		.framework = vgpu->framework,
 		.created = lease && lease->origin == LEASE_CREATED,
-		.defined = mdevctl_defines_on(host, vgpu->id, vgpu->parent),
+		.defined = mdevctl_defines(host, vgpu->id, vgpu->parent),
 		.nova = nova,
 	})];
 }

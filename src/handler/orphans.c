@@ -72,7 +72,7 @@ static bool remove_definitions(struct gc *pass, int64_t end_ms)
 		struct gc_item *item = &pass->items[i];
 
 		if (orphan_is_due(item) && item->exists &&
-		    mdevctl_defines_on(pass->world.store->host, item->vgpu.id, item->vgpu.parent))
+		    mdevctl_defines(pass->world.store->host, item->vgpu.id, item->vgpu.parent))
 			removed |= remove_part(pass, item, RELEASE_ITS_DEFINITION);
 	}
 	return removed;

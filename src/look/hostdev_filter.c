@@ -221,7 +221,7 @@ void placeholder_settle(struct domxml *doc, const struct host *host)
 		const struct vgpu_ref vgpu = kernel_vgpu(id);
 
 		if (request->vgpus[i].any &&
-		    (kernel_exists(host, &vgpu) || mdevctl_defines(host, id) || past_of(host, id)))
+		    (kernel_exists(host, &vgpu) || mdevctl_defines(host, id, "") || past_of(host, id)))
 			request->vgpus[i].any = false;
 	}
 }

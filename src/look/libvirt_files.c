@@ -79,12 +79,11 @@ static int read_directory(struct libvirt_files *disk, const struct host *host, c
 	const struct dirent *e;
 	autoclosedir DIR *d = NULL;
 	int r = host_list(&d, host, path, err);
+	/* Without the directory of definitions, libvirt may be in a stopped container, whose domains cannot be seen. */
+	int code = r == 0 && !d && !runs && !*host->name ? ENOENT : -r;
 
-	/* If this directory is missing, libvirt may be in a stopped container, whose domains cannot be seen. */
-	if (r == 0 && !d && !runs && !*host->name)
-		note_unread(disk, host, PERSISTENT, NULL, runs, ENOENT);
-	if (r < 0)
-		note_unread(disk, host, path, NULL, runs, -r);
+	if (code)
+		note_unread(disk, host, path, NULL, runs, code);
 	if (!d)
 		return r;
 	while ((e = sys_next(d))) {

@@ -60,7 +60,7 @@ bool affinity_is_for_guest(const struct store *store, const char *id)
 	struct affinity was;
 
 	return affinity_get(store, id, &was) &&
-	       (was.made_this_boot || (was.for_guest && (!was.before_boot || mdevctl_defines(store->host, id))));
+	       (was.made_this_boot || (was.for_guest && (!was.before_boot || mdevctl_defines(store->host, id, ""))));
 }
 
 bool affinity_is_new(const struct store *store, const struct vgpu_ref *vgpu, int64_t window_ms)
@@ -100,7 +100,7 @@ static void forget_gone(const struct store *store, char *text, const struct inve
 	strsep(&text, "\n"); /* skip the line with the time and the boot */
 	while ((line = strsep(&text, "\n")))
 		if (id_parse(id, strsep(&line, " ")) && !inventory_device(inv, id) && !is_back(store, id) &&
-		    !mdevctl_defines(store->host, id))
+		    !mdevctl_defines(store->host, id, ""))
 			affinity_gone(store, id);
 }
 

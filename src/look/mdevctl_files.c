@@ -166,14 +166,6 @@ int mdevctl_definition(struct definition *out, const struct host *host, const ch
 	return 1;
 }
 
-bool mdevctl_defines(const struct host *host, const char *uuid)
-{
-	struct definition ignored;
-	struct err err;
-
-	return mdevctl_definition(&ignored, host, uuid, &err) != 0;
-}
-
 int mdevctl_definitions(struct definition **out, size_t *n, const struct host *host, struct err *err)
 {
 	return collect(out, n, host, NULL, err);
@@ -251,12 +243,14 @@ static bool path_of(char path[PATH_SIZE], const char *uuid, const char *parent)
 	       snprintf(path, PATH_SIZE, DEFINITIONS "/%s/%s", its, safe) > 0;
 }
 
-bool mdevctl_defines_on(const struct host *host, const char *uuid, const char *parent)
+bool mdevctl_defines(const struct host *host, const char *uuid, const char *parent)
 {
+	struct definition ignored;
 	char path[PATH_SIZE];
+	struct err err;
 
 	if (!*parent)
-		return mdevctl_defines(host, uuid);
+		return mdevctl_definition(&ignored, host, uuid, &err) != 0;
 	return path_of(path, uuid, parent) && (sys_exists(host->libvirt, path) || errno != ENOENT);
 }
 

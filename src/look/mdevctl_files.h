@@ -37,11 +37,8 @@ struct mdev_attr {
 int mdevctl_attrs(struct mdev_attr **out, size_t *n, const struct host *host, const struct definition *of,
 		  struct err *err);
 
-/* Does the UUID have a definition? True also if that is not known, so that nothing is removed. */
-bool mdevctl_defines(const struct host *host, const char *uuid);
-
-/* Does the UUID have a definition on this parent ("": on any)? True also if that is not known. */
-bool mdevctl_defines_on(const struct host *host, const char *uuid, const char *parent);
+/* Does the UUID have a definition on this parent ("": any)? True also if not known, so that nothing is removed. */
+bool mdevctl_defines(const struct host *host, const char *uuid, const char *parent);
 
 /*
  * Lists all definitions, sorted by parent and UUID; the caller frees the list. Leaves out definitions that are invalid

@@ -56,15 +56,6 @@ static void add_named(struct resolved_request *resolved, const struct world *wor
 	}
 }
 
-/* Describes what the source host reports about the vGPU; "": nothing. */
-static void source_says(const struct vgpu_request *req, char *buf, size_t size)
-{
-	buf[0] = '\0';
-	if (*req->facts.name || *req->facts.model)
-		snprintf(buf, size, " (on the source: %s%s%s)", req->facts.name,
-			 *req->facts.name && *req->facts.model ? " of " : "", req->facts.model);
-}
-
 static bool names_section(const struct section *section, const char *asked)
 {
 	return strcmp(section->type, asked) == 0 || strcmp(section->class, asked) == 0;
@@ -144,10 +135,12 @@ static void list_types(const struct vgpu_request *req, const struct world *world
 
 static int refuse_unknown(const struct vgpu_request *req, const struct world *world, struct err *err)
 {
-	char list[512], source[256];
+	char list[512], source[256] = "";
 	const char *kind = "enabled";
 
-	source_says(req, source, sizeof(source));
+	if (*req->facts.name || *req->facts.model)
+		snprintf(source, sizeof(source), " (on the source: %s%s%s)", req->facts.name,
+			 *req->facts.name && *req->facts.model ? " of " : "", req->facts.model);
 	if (is_other_kind(req, world))
 		return err_set(err, ENOENT,
 			       "vGPU %s: '%s' is provided as %s here%s, but the hostdev is type='%s'; use type='%s'",

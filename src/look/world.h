@@ -75,14 +75,12 @@ struct failed_attempt {
 	char reason[REASON_SIZE];
 };
 
-/*
- * Why a card is listed as missing:
- *   MISSING_NAMED: its address is configured
- *   MISSING_MATCHED: a device_match selects it
- *   MISSING_IDLE: no card serves the type, and this GPU of the type's vendor provides nothing
- *   MISSING_REMEMBERED: no card serves the type, and this parent had a vGPU of it
- */
-enum missing_how { MISSING_NAMED, MISSING_MATCHED, MISSING_IDLE, MISSING_REMEMBERED };
+enum missing_how {
+	MISSING_NAMED,      /* its address is configured */
+	MISSING_MATCHED,    /* a device_match selects it */
+	MISSING_IDLE,       /* no card serves the type, and this GPU of the type's vendor provides nothing */
+	MISSING_REMEMBERED, /* no card serves the type, and this parent had a vGPU of it */
+};
 
 /* A card that is configured for a type but provides no vGPUs here. */
 struct missing_card {

@@ -64,16 +64,16 @@ static void removed(void)
 	live_define(T4, "nvidia-222", U(8));
 	again_ms = orphans_remove(&pass, &asked_of);
 	ok(asked == 5, "libvirt is asked of those alone that are due");
-	ok(!mdevctl_defines(&live.tree.host, U(1)) && again_ms && exists(U(1)),
+	ok(!mdevctl_defines(&live.tree.host, U(1), "") && again_ms && exists(U(1)),
 	   "first the definition goes, and another pass is due");
-	ok(exists(U(6)) && mdevctl_defines(&live.tree.host, U(7)), "all else waits for that, to go in one batch");
+	ok(exists(U(6)) && mdevctl_defines(&live.tree.host, U(7), ""), "all else waits for that, to go in one batch");
 	ok(affinity_get(&store, U(1), &was), "should a domain be given it meanwhile, its type is known");
 	items[1].outcome = GC_GOES;
 	orphans_remove(&pass, &asked_of);
 	for (size_t i = 0; i < ROWS; i++)
 		ok(items[i].outcome == rows[i].outcome && exists(rows[i].id) == (rows[i].outcome != GC_GONE), "%s: %s",
 		   rows[i].says, items[i].trouble);
-	ok(!mdevctl_defines(&live.tree.host, U(7)) && mdevctl_defines(&live.tree.host, U(8)),
+	ok(!mdevctl_defines(&live.tree.host, U(7), "") && mdevctl_defines(&live.tree.host, U(8), ""),
 	   "as does that without a device, and no other");
 	items[1].outcome = GC_GOES;
 	orphans_remove(&pass, &(struct guests){ 0 });

@@ -30,7 +30,7 @@ static void one(void)
 	   "of two parents' the one that starts by itself counts");
 	ok(find(C) == 0, "none is none");
 	ok(find("../" CARD "/" B) == 0, "what is no UUID has none");
-	ok(mdevctl_defines(&tree.host, A) && !mdevctl_defines(&tree.host, C), "whether there is one is told");
+	ok(mdevctl_defines(&tree.host, A, "") && !mdevctl_defines(&tree.host, C, ""), "whether there is one is told");
 }
 
 static void all(void)
@@ -54,7 +54,7 @@ static void broken(const char *text, const char *why)
 	tree_add(&tree, text);
 	ok(find(C) == -EINVAL && strstr(err.text, CARD "/" C) && strstr(err.text, why), "it is refused, and named: %s",
 	   why);
-	ok(mdevctl_defines(&tree.host, C), "it may be one: nothing of it is removed");
+	ok(mdevctl_defines(&tree.host, C, ""), "it may be one: nothing of it is removed");
 	ok(mdevctl_definitions(&list, &n, &tree.host, &err) == -EINVAL && strstr(err.text, why) && n == 3,
 	   "and the list has all others, and says so");
 }
@@ -79,17 +79,17 @@ static void parents(void)
 
 static void undefining(void)
 {
-	ok(mdevctl_undefine(&tree.host, C, CARD, &err) == 0 && find(C) == 0 && !mdevctl_defines(&tree.host, C),
+	ok(mdevctl_undefine(&tree.host, C, CARD, &err) == 0 && find(C) == 0 && !mdevctl_defines(&tree.host, C, ""),
 	   "an undefine removes what is not valid, too");
 	ok(mdevctl_undefine(&tree.host, A, CARD, &err) == 0 && find(A) == 1 && strcmp(d.parent, OTHER_CARD) == 0,
 	   "that of this parent alone");
-	ok(mdevctl_defines_on(&tree.host, A, "") && !mdevctl_defines_on(&tree.host, C, ""),
+	ok(mdevctl_defines(&tree.host, A, "") && !mdevctl_defines(&tree.host, C, ""),
 	   "without a parent one on any of them counts");
-	ok(!mdevctl_defines_on(&tree.host, A, CARD) && mdevctl_defines_on(&tree.host, A, OTHER_CARD),
+	ok(!mdevctl_defines(&tree.host, A, CARD) && mdevctl_defines(&tree.host, A, OTHER_CARD),
 	   "another parent keeps its own");
-	ok(mdevctl_undefine(&tree.host, A, OTHER_CARD, &err) == 0 && !mdevctl_defines(&tree.host, A),
+	ok(mdevctl_undefine(&tree.host, A, OTHER_CARD, &err) == 0 && !mdevctl_defines(&tree.host, A, ""),
 	   "which is removed when it is named");
-	ok(mdevctl_defines(&tree.host, B), "but no other");
+	ok(mdevctl_defines(&tree.host, B, ""), "but no other");
 	ok(mdevctl_undefine(&tree.host, A, CARD, &err) == 0, "none is no error");
 	ok(mdevctl_undefine(&tree.host, "../" CARD, CARD, &err) == -EINVAL, "what is no UUID is refused");
 }
