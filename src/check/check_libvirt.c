@@ -22,7 +22,6 @@
 #include "look/libvirt_daemon.h"
 #include "look/libvirt_files.h"
 #include "look/hostdev_filter.h"
-#include "look/remark.h"
 #include "look/running.h"
 #include "base/text.h"
 #include "sys/sys.h"

@@ -10,7 +10,6 @@
 #include "cli/cmd.h"
 #include "act/preview.h"
 #include "look/hostdev_filter.h"
-#include "look/remark.h"
 
 enum { FILE_MAX = 64 << 20 };
 

@@ -14,6 +14,7 @@
 #include "sys/sys.h"
 #include "config/config.h"
 #include "domain/domxml.h"
+#include "look/inventory.h"
 #include "state/store.h"
 
 /* Can this configuration put VFs in the pool? True if it is not valid; false if it is NULL. */
@@ -55,3 +56,14 @@ int hostdev_filter_request(struct domxml *doc, const struct host *host, const st
 
 /* Decides which UUIDs are placeholders. Every parsed document needs this or hostdev_filter_keep() before use. */
 void placeholder_settle(struct domxml *doc, const struct host *host);
+
+/*
+ * For commands that check a definition; a start does not warn. Warns about PCI hostdevs that are probably mistakes, and
+ * about vGPUs in <qemu:commandline>. `doc` must be parsed with DOMXML_ALL_PCI and DOMXML_REMARKS, and not filtered by
+ * hostdev_filter_keep() yet. `inv` must have all cards and the configuration; NULL: not known.
+ */
+void remark_hostdevs(struct remarks *out, const struct domxml *doc, const struct host *host,
+		     const struct inventory *inv);
+
+/* Warns about metadata without effect on this host. `doc` must be parsed with DOMXML_REMARKS. */
+void remark_domain(struct remarks *out, const struct domxml *doc, const struct host *host);

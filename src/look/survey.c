@@ -113,18 +113,6 @@ static int read_host(struct world *w, struct err *err)
 	return inventory_read(&w->inv, w->host, &query, err) < 0 ? -err->code : 0;
 }
 
-/* PRESENCE_UNKNOWN: the framework, or an actively leased VF's card, was not read, or the kernel cannot be asked. */
-static enum presence presence_of(const struct world *w, const struct lease *lease)
-{
-	const struct vgpu_ref *vgpu = &lease->vgpu;
-
-	if (!(w->inv.frameworks & 1U << vgpu->framework) ||
-	    (vgpu->framework == FW_VARIANT && lease->state == LEASE_ACTIVE && reads_named(w) &&
-	     !inventory_pgpu(&w->inv, vgpu->pgpu)))
-		return PRESENCE_UNKNOWN;
-	return inventory_presence(&w->inv, w->host, vgpu);
-}
-
 /*
  * A domain that arrives again replaces its own reservations. A start replaces a reservation only if the vGPU exists
  * with a type other than the reserved type. The vGPU then counts as not leased.
@@ -143,8 +131,6 @@ static bool has_time(const struct world *w, const struct lease *lease)
 {
 	const struct policy *policy = &w->config->policy;
 
-	if (!config_is_valid(w->config) || lease->device == ABSENT)
-		return false;
 	if (lease->state == LEASE_RELEASING)
 		return lease_is_hooks(lease, policy->release_wait_s);
 	/* A plain VF is never created. */
@@ -162,8 +148,6 @@ static bool hangs(const struct world *w, const struct lease *lease)
 {
 	const struct policy *policy = &w->config->policy;
 
-	if (!config_is_valid(w->config) || !lease->at_work)
-		return false;
 	if (lease->state == LEASE_RELEASING)
 		return sys_now_ms() - lease->since_ms > policy_release_ms(policy);
 	return store_lock_hung(w->store, lease->vgpu.pgpu, policy_create_ms(policy));
@@ -172,10 +156,16 @@ static bool hangs(const struct world *w, const struct lease *lease)
 /* Sets whether the lease's device exists, and whether a creation or release in progress will change the lease. */
 static void look_at_lease(const struct world *w, struct lease *lease)
 {
-	lease->device = lease->at_work && !inventory_device(&w->inv, lease->vgpu.id) ? PRESENCE_UNKNOWN
-										     : presence_of(w, lease);
-	lease->hangs = hangs(w, lease);
-	lease->at_work = lease->at_work || (is_changing(lease) && has_time(w, lease));
+	/* A start does not read the cards of other VFs, and asks their drivers nothing. */
+	bool unread = lease->vgpu.framework == FW_VARIANT && lease->state == LEASE_ACTIVE && reads_named(w) &&
+		      !inventory_pgpu(&w->inv, lease->vgpu.pgpu);
+	bool configured = config_is_valid(w->config);
+
+	lease->device = unread || (lease->at_work && !inventory_device(&w->inv, lease->vgpu.id))
+				? PRESENCE_UNKNOWN
+				: inventory_presence(&w->inv, w->host, &lease->vgpu);
+	lease->hangs = configured && lease->at_work && hangs(w, lease);
+	lease->at_work |= configured && is_changing(lease) && lease->device != ABSENT && has_time(w, lease);
 	lease->keeps = lease->device != ABSENT && lease_releases_none(lease);
 }
 
