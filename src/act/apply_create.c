@@ -26,8 +26,7 @@ struct creation {
 	int work;           /* the vGPU's work lock */
 	int64_t end;        /* the deadline of the kernel and its driver */
 	const char *params; /* for vgpu_params; "": none; NULL: set no parameters and no attributes */
-	struct mdev_attr *attrs;
-	size_t nattrs;
+	struct mdev_attrs attrs;
 };
 
 static int create_device(void *arg, struct err *err)
@@ -44,9 +43,9 @@ static int set_params(void *arg, struct err *err)
 	const struct creation *creation = arg;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < creation->nattrs; i++)
-		r = kernel_set_attr(creation->host, creation->vgpu, creation->attrs[i].name, creation->attrs[i].value,
-				    err);
+	for (size_t i = 0; r == 0 && i < creation->attrs.n; i++)
+		r = kernel_set_attr(creation->host, creation->vgpu, creation->attrs.list[i].name,
+				    creation->attrs.list[i].value, err);
 	if (r == 0 && *creation->params)
 		r = kernel_set_params(creation->host, creation->vgpu, creation->params, err);
 	return r == -ETIMEDOUT ? err_recode(err, EIO) : r;
@@ -92,13 +91,13 @@ static int read_attrs(struct creation *creation, struct err *err)
 
 	if (r != 1 || strcmp(definition.type, creation->vgpu->type) != 0)
 		return r < 0 ? r : 0;
-	return mdevctl_attrs(&creation->attrs, &creation->nattrs, creation->host, &definition, err);
+	return mdevctl_attrs(&creation->attrs, creation->host, &definition, err);
 }
 
 /* Sets the attributes and the parameters in a child, because these writes can hang. */
 static int write_params(struct creation *creation, struct err *err)
 {
-	int r = *creation->params || creation->nattrs ? run_child(creation, set_params, err) : 0;
+	int r = *creation->params || creation->attrs.n ? run_child(creation, set_params, err) : 0;
 
 	return r == -ETIMEDOUT
 		       ? err_set(err, ETIMEDOUT,
@@ -198,7 +197,7 @@ int create_ensure(const struct apply *apply, const struct step *step, struct app
 	if (step->kind == STEP_KEEP && !unfinished)
 		creation.params = NULL;
 	r = step->kind == STEP_CREATE ? create(&creation, done, err) : complete(&creation, err);
-	free(creation.attrs);
+	free(creation.attrs.list);
 	return r;
 }
 

@@ -58,7 +58,7 @@ static int look_around(struct gc *c, struct err *err)
 	if (read_leases(c, err) < 0)
 		return -err->code;
 	if (w->config->policy.nova)
-		mdevctl_definitions(&c->definitions, &c->ndefinitions, w->store->host, &c->undefined);
+		mdevctl_definitions(&c->definitions, &c->ndefinitions, w->store->host, NULL, &c->undefined);
 	w->users = vfio_users_read(w->store->host,
 				   sys_now_ms() +
 					   (c->seen ? USERS_MS : (int64_t)w->config->policy.release_timeout_s * 1000));

@@ -19,7 +19,6 @@
 #include "base/auto.h"
 #include "domain/domxml.h"
 #include "look/inventory.h"
-#include "look/libvirt_daemon.h"
 #include "look/libvirt_files.h"
 #include "look/hostdev_filter.h"
 #include "look/running.h"

@@ -223,7 +223,7 @@ void check_definitions(struct check *check)
 	struct err err;
 	size_t n;
 
-	if (mdevctl_definitions(&list, &n, check->host, &err) < 0) {
+	if (mdevctl_definitions(&list, &n, check->host, NULL, &err) < 0) {
 		check_unreadable(check, "correct or remove the file", &err);
 		return;
 	}

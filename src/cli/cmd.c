@@ -15,7 +15,6 @@
 #include "base/text.h"
 #include "sys/log.h"
 #include "look/inventory.h"
-#include "look/libvirt_daemon.h"
 #include "look/libvirt_files.h"
 #include "act/gc.h"
 #include "state/store.h"

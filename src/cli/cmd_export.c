@@ -252,7 +252,7 @@ static int run(struct cmd *cmd, struct err *err)
 	if (!cmd->config.policy.nova && format->nova)
 		return err_set(err, EPERM, "nova_conf is not set; name Nova's configuration in [devices]");
 	if ((!cmd->call->hostname && find_hostname(host, err) < 0) || cmd_survey(cmd, err) < 0 ||
-	    mdevctl_definitions(&definitions, &n, &cmd->host, err) < 0)
+	    mdevctl_definitions(&definitions, &n, &cmd->host, NULL, err) < 0)
 		return -err->code;
 	nova_inventory_make(&export.nova, &cmd->world.inv, definitions, n);
 	format->print(&export);

@@ -116,7 +116,7 @@ static int make_pool(FILE *to, const struct host *host, struct err *err)
 	size_t n, gpus = 0, chosen = 0;
 
 	/* Fail if a definition cannot be read, because its card could get a type that its guests do not have. */
-	if (mdevctl_definitions(&definitions, &n, host, err) < 0 || inventory_read(&inv, host, &query, err) < 0)
+	if (mdevctl_definitions(&definitions, &n, host, NULL, err) < 0 || inventory_read(&inv, host, &query, err) < 0)
 		return -err->code;
 	for (size_t g = 0; g < inv.npgpus; g++) {
 		gpus += inv.pgpus[g]->gpu;

@@ -10,7 +10,7 @@
 #include "cli/status.h"
 #include "domain/domxml.h"
 #include "look/inventory.h"
-#include "look/libvirt_daemon.h"
+#include "look/libvirt_files.h"
 #include "look/vfio_users.h"
 #include "act/gc.h"
 

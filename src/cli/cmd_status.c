@@ -6,7 +6,7 @@
 #include "base/auto.h"
 #include "base/text.h"
 #include "cli/status.h"
-#include "look/libvirt_daemon.h"
+#include "look/libvirt_files.h"
 
 static void json_finding(struct json_out *json, const struct finding *finding)
 {

@@ -19,7 +19,7 @@
 #include "base/text.h"
 #include "sys/log.h"
 #include "look/inventory.h"
-#include "look/libvirt_daemon.h"
+#include "look/libvirt_files.h"
 #include "check/check.h"
 #include "state/history.h"
 #include "look/survey.h"

@@ -13,15 +13,20 @@
 #include "state/history.h"
 #include "state/store.h"
 
-/* Is an NVIDIA type configured, or is that not known? VFs take no other types. */
-static bool may_enable_types(const struct config *config)
+/* Is an NVIDIA type configured? `rest`: in a section without addresses and matches. */
+static bool enables_nvidia(const struct config *config, bool rest)
 {
-	if (!config_is_valid(config))
-		return true;
 	for (size_t i = 0; i < config->nsections; i++)
-		if (strncmp(config->sections[i].type, "nvidia-", 7) == 0)
+		if (strncmp(config->sections[i].type, "nvidia-", 7) == 0 &&
+		    (!rest || config_takes_rest(&config->sections[i])))
 			return true;
 	return false;
+}
+
+/* VFs take only NVIDIA types. */
+static bool may_enable_types(const struct config *config)
+{
+	return !config_is_valid(config) || enables_nvidia(config, false);
 }
 
 bool hostdev_filter_possible(const struct config *config)
@@ -68,15 +73,6 @@ static bool is_plain_vf(const struct host *host, const char *address)
 	return inventory_kind(host, address) == PCI_VF && !inventory_takes_type(host, address);
 }
 
-/* Can an NVIDIA section without addresses and matches claim this card? */
-static bool is_rest(const struct config *config, const struct inv_pgpu *card)
-{
-	for (size_t i = 0; i < config->nsections; i++)
-		if (config_takes_rest(&config->sections[i]) && strncmp(config->sections[i].type, "nvidia-", 7) == 0)
-			return card->nvidia;
-	return false;
-}
-
 /* Does a section name or match this device, rather than its card? */
 static bool is_configured(const struct host *host, const struct config *config, const char *address)
 {
@@ -103,7 +99,8 @@ static bool is_of_pool(const struct host *host, const struct config *config, con
 	/* If device_match has the VFs' device ID by mistake, claim the VF, so that a start with the VF is refused. */
 	if (kind != PCI_MISSING)
 		return is_configured(host, config, id) || (may_enable_types(config) && inventory_takes_type(host, id));
-	if ((vf && is_rest(config, &card)) || pool_names(config, &(struct inv_pgpu){ .numa = UNKNOWN }, id))
+	if ((vf && card.nvidia && enables_nvidia(config, true)) ||
+	    pool_names(config, &(struct inv_pgpu){ .numa = UNKNOWN }, id))
 		return true;
 	past = past_of(host, id);
 	return past == PAST_KNOWN || past == PAST_LEASED;

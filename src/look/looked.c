@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "sys/sys.h"
-#include "look/libvirt_daemon.h"
+#include "look/libvirt_files.h"
 #include "look/mdevctl_files.h"
 #include "look/typelist.h"
 #include "state/history.h"

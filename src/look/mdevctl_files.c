@@ -115,8 +115,7 @@ static int by_place(const void *a, const void *b)
 	return r ? r : strcmp(x->uuid, y->uuid);
 }
 
-/* Lists the definitions of this UUID (NULL: all), sorted. Returns the first error, but reads all other definitions. */
-static int collect(struct definition **list, size_t *n, const struct host *host, const char *uuid, struct err *err)
+int mdevctl_definitions(struct definition **list, size_t *n, const struct host *host, const char *uuid, struct err *err)
 {
 	const struct host view = host_of_libvirt(host);
 	struct reading reading = { .host = &view, .err = err };
@@ -152,7 +151,7 @@ int mdevctl_definition(struct definition *out, const struct host *host, const ch
 	autofree struct definition *list = NULL;
 	char safe[UUID_SIZE];
 	size_t n;
-	int r = uuid_parse(safe, uuid) ? collect(&list, &n, host, safe, err) : 0, best = -1;
+	int r = uuid_parse(safe, uuid) ? mdevctl_definitions(&list, &n, host, safe, err) : 0, best = -1;
 
 	if (r < 0 || !list)
 		return r;
@@ -164,11 +163,6 @@ int mdevctl_definition(struct definition *out, const struct host *host, const ch
 		best = rank > best ? rank : best;
 	}
 	return 1;
-}
-
-int mdevctl_definitions(struct definition **out, size_t *n, const struct host *host, struct err *err)
-{
-	return collect(out, n, host, NULL, err);
 }
 
 size_t mdevctl_parents(char (**parents)[PARENT_SIZE], const struct host *host)
@@ -197,42 +191,27 @@ static bool is_below(const char *name)
 	return true;
 }
 
-struct attrs {
-	struct mdev_attr *list;
-	size_t n;
-};
-
 static bool add_attr(void *to, const char *name, const char *value)
 {
-	struct attrs *attrs = to;
+	struct mdev_attrs *attrs = to;
 	struct mdev_attr *attr = mem_add(&attrs->list, &attrs->n, sizeof(*attr));
 
 	return text_copy(attr->name, sizeof(attr->name), name) && text_copy(attr->value, sizeof(attr->value), value) &&
 	       is_below(name);
 }
 
-int mdevctl_attrs(struct mdev_attr **out, size_t *n, const struct host *host, const struct definition *of,
-		  struct err *err)
+int mdevctl_attrs(struct mdev_attrs *attrs, const struct host *host, const struct definition *of, struct err *err)
 {
 	const struct host view = host_of_libvirt(host);
-	struct attrs attrs = { 0 };
-	struct json_field field = { .key = "attrs", .pair = add_attr, .arg = &attrs };
+	struct json_field field = { .key = "attrs", .pair = add_attr, .arg = attrs };
 	autofree char *text = NULL;
 	char path[PATH_SIZE];
 	struct stat st;
 	int r = read_text(&text, path, &st, &view, of->parent, of->uuid, err);
 
-	*out = NULL;
-	*n = 0;
-	if (r <= 0)
-		return r;
-	if (json_read(text, &field, 1)) {
-		free(attrs.list);
+	if (r == 1 && json_read(text, &field, 1))
 		return invalid(host, path, "its attrs are not a list of names and values", err);
-	}
-	*out = attrs.list;
-	*n = attrs.n;
-	return 0;
+	return r < 0 ? r : 0;
 }
 
 static bool path_of(char path[PATH_SIZE], const char *uuid, const char *parent)

@@ -33,18 +33,26 @@ struct mdev_attr {
 	char value[1024];
 };
 
-/* Lists a definition's attributes, in file order; the caller frees them. -EINVAL: one is not a path and a string. */
-int mdevctl_attrs(struct mdev_attr **out, size_t *n, const struct host *host, const struct definition *of,
-		  struct err *err);
+struct mdev_attrs {
+	struct mdev_attr *list;
+	size_t n;
+};
+
+/*
+ * Adds a definition's attributes to `attrs`, in file order. The caller frees the list, even after an error. -EINVAL:
+ * one is not a path and a string.
+ */
+int mdevctl_attrs(struct mdev_attrs *attrs, const struct host *host, const struct definition *of, struct err *err);
 
 /* Does the UUID have a definition on this parent ("": any)? True also if not known, so that nothing is removed. */
 bool mdevctl_defines(const struct host *host, const char *uuid, const char *parent);
 
 /*
- * Lists all definitions, sorted by parent and UUID; the caller frees the list. Leaves out definitions that are invalid
- * or cannot be read, and returns the first such error together with the list.
+ * Lists the definitions of this UUID (NULL: all), sorted by parent and UUID; the caller frees the list. Leaves out
+ * definitions that are invalid or cannot be read, and returns the first such error together with the list.
  */
-int mdevctl_definitions(struct definition **out, size_t *n, const struct host *host, struct err *err);
+int mdevctl_definitions(struct definition **list, size_t *n, const struct host *host, const char *uuid,
+			struct err *err);
 
 /* Lists the parents that have a definition; the caller frees the list. */
 size_t mdevctl_parents(char (**parents)[PARENT_SIZE], const struct host *host);

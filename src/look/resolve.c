@@ -350,9 +350,8 @@ int resolve_request(struct world *w, struct err *err)
 		w->asked = &nothing;
 	w->request = w->asked;
 	w->nfailed_attempts = 0;
-	for (size_t i = 0; i < w->asked->nvgpus && !w->libvirt; i++)
-		if (w->mode == PLAN_MIGRATE || w->asked->vgpus[i].kind == REQUEST_PCI)
-			w->libvirt = libvirt_files_libvirt(w->host);
+	if (w->asked->nvgpus && !w->libvirt)
+		w->libvirt = libvirt_files_libvirt(w->host);
 	if (w->mode == PLAN_MIGRATE && change_frameworks(w, err) < 0)
 		return -err->code;
 	free(w->resolved_requests);

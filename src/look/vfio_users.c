@@ -23,7 +23,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "look/inventory.h"
-#include "look/libvirt_daemon.h"
+#include "look/libvirt_files.h"
 
 enum {
 	CLOCK_STEPS = 32,  /* descriptors between two reads of the clock */

@@ -38,7 +38,7 @@ static void all(void)
 	autofree struct definition *list = NULL;
 	size_t n = 0;
 
-	ok(mdevctl_definitions(&list, &n, &tree.host, &err) == 0 && n == 3,
+	ok(mdevctl_definitions(&list, &n, &tree.host, NULL, &err) == 0 && n == 3,
 	   "all definitions are listed, and no other file");
 	ok(n == 3 && strcmp(list[0].uuid, A) == 0 && strcmp(list[1].uuid, B) == 0 &&
 		   strcmp(list[2].parent, OTHER_CARD) == 0,
@@ -55,7 +55,7 @@ static void broken(const char *text, const char *why)
 	ok(find(C) == -EINVAL && strstr(err.text, CARD "/" C) && strstr(err.text, why), "it is refused, and named: %s",
 	   why);
 	ok(mdevctl_defines(&tree.host, C, ""), "it may be one: nothing of it is removed");
-	ok(mdevctl_definitions(&list, &n, &tree.host, &err) == -EINVAL && strstr(err.text, why) && n == 3,
+	ok(mdevctl_definitions(&list, &n, &tree.host, NULL, &err) == -EINVAL && strstr(err.text, why) && n == 3,
 	   "and the list has all others, and says so");
 }
 
