@@ -14,12 +14,17 @@
 #include "look/resolve.h"
 #include "state/history.h"
 
-/* Fills in a plain VF, because the inventory lists plain VFs only as parents. */
-static bool plain_vf(struct inv_device *device, const struct inventory *inv, const char *id)
+bool adopt_find(struct inv_device *device, const struct inventory *inv, const char *id)
 {
+	const struct inv_device *there = inventory_device(inv, id);
 	struct inv_parent *vf = inventory_parent(inv, id);
 	const struct section *section;
 
+	if (there) {
+		*device = *there;
+		return *device->vgpu.type;
+	}
+	/* The inventory lists plain VFs only as parents. */
 	if (!vf || vf->card->framework != FW_VF)
 		return false;
 	section = pool_section_of(vf);
@@ -31,24 +36,12 @@ static bool plain_vf(struct inv_device *device, const struct inventory *inv, con
 	return true;
 }
 
-bool adopt_find(struct inv_device *device, const struct inventory *inv, const char *id)
+int adopt_device(const struct world *world, const char *op, const struct request *request,
+		 const struct inv_device *device, const struct lease *there, struct err *err)
 {
-	const struct inv_device *there = inventory_device(inv, id);
-
-	if (!there)
-		return plain_vf(device, inv, id);
-	*device = *there;
-	return *device->vgpu.type != '\0';
-}
-
-int adopt_device(const struct adoption *adoption, const struct inv_device *device, const struct lease *there,
-		 struct err *err)
-{
-	const struct store *store = adoption->store;
-	const struct inventory *inv = adoption->inv;
-	const struct request *request = adoption->request;
+	const struct store *store = world->store;
 	const struct inv_pgpu *card = inventory_card_of(device);
-	const struct inv_type *type = inventory_type(inv, card, device->vgpu.type);
+	const struct inv_type *type = inventory_type(&world->inv, card, device->vgpu.type);
 	struct lease lease = lease_for(request, &device->vgpu);
 	struct owner_facts facts = { .framework = device->vgpu.framework,
 				     .defined = mdevctl_defines(store->host, device->vgpu.id, device->vgpu.parent),
@@ -69,7 +62,7 @@ int adopt_device(const struct adoption *adoption, const struct inv_device *devic
 	lease.framebuffer_mib = type ? type->framebuffer_mib : UNKNOWN;
 	if (lease_put(store, &lease, err) < 0)
 		return -err->code;
-	event_log(EVENT_RESTORED, event_of(&lease), "%s: domain %s: %s %s, %s on %s", adoption->op, lease.name,
+	event_log(EVENT_RESTORED, event_of(&lease), "%s: domain %s: %s %s, %s on %s", op, lease.name,
 		  there || lease.origin == LEASE_CREATED ? "restored the lease of" : "recorded", lease.vgpu.id,
 		  lease.vgpu.type, lease.vgpu.parent);
 	return 1;
@@ -79,8 +72,7 @@ int lifecycle_reconnect(const struct lifecycle *lifecycle, struct err *err)
 {
 	struct inv_query query = { .types = inv_no_types, .config = lifecycle->config };
 	autostore struct store store;
-	autoinventory struct inventory inv = { 0 };
-	const struct adoption adoption = { &store, &inv, lifecycle->request, "reconnect" };
+	autosurvey struct world world = lifecycle_world(lifecycle, &store, PLAN_PREPARE);
 	int64_t deadline = sys_now_ms() + (int64_t)lifecycle->config->policy.lock_timeout_s * 1000;
 	int r = store_open(&store, lifecycle->host, true, err);
 
@@ -88,7 +80,7 @@ int lifecycle_reconnect(const struct lifecycle *lifecycle, struct err *err)
 		return r;
 	for (size_t i = 0; i < lifecycle->request->nvgpus; i++)
 		query.frameworks |= resolve_frameworks(&lifecycle->request->vgpus[i]);
-	if (inventory_read(&inv, lifecycle->host, &query, err) < 0 ||
+	if (inventory_read(&world.inv, lifecycle->host, &query, err) < 0 ||
 	    store_lock(&store, sys_left_ms(deadline), err) < 0)
 		return -err->code;
 	for (size_t i = 0; i < lifecycle->request->nvgpus; i++) {
@@ -97,10 +89,11 @@ int lifecycle_reconnect(const struct lifecycle *lifecycle, struct err *err)
 		struct lease there;
 		int n;
 
-		if (!adopt_find(&device, &inv, id))
+		if (!adopt_find(&device, &world.inv, id))
 			continue;
 		n = lease_get(&store, id, &there, err);
-		if (n < 0 || adopt_device(&adoption, &device, n == 1 ? &there : NULL, err) < 0)
+		if (n < 0 ||
+		    adopt_device(&world, "reconnect", lifecycle->request, &device, n == 1 ? &there : NULL, err) < 0)
 			r = -err->code;
 	}
 	return r;
@@ -121,7 +114,6 @@ static int adopt(const struct gc *c, const struct request *request, const struct
 		 const struct lease *judged, struct err *err)
 {
 	const struct vgpu_ref vgpu = kernel_vgpu(device->vgpu.id);
-	const struct adoption adoption = { c->world.store, &c->world.inv, request, "reconcile" };
 	const struct lease *there;
 	struct lease now;
 	bool same;
@@ -138,7 +130,7 @@ static int adopt(const struct gc *c, const struct request *request, const struct
 	same = r >= 0 && lease_same(judged, there) &&
 	       (device->vgpu.framework != FW_MDEV || kernel_exists(c->world.store->host, &vgpu) == 1);
 	if (r >= 0)
-		r = same ? adopt_device(&adoption, device, there, err) : 0;
+		r = same ? adopt_device(&c->world, "reconcile", request, device, there, err) : 0;
 	store_unlock(c->world.store);
 	return r == -EEXIST ? 0 : r;
 }

@@ -292,33 +292,29 @@ static void tell_claimed(void *arg, const struct lease *lease, int r, const stru
 	report_outcome(gc_find(arg, lease->vgpu.id), r, err);
 }
 
-static void remove_orphan(struct gc *c, struct gc_item *item)
-{
-	int64_t time_s = (int64_t)c->world.config->policy.lock_timeout_s + c->world.config->policy.release_timeout_s;
-	enum release_part part = item->exists ? RELEASE_DEVICE : RELEASE_LONE_DEFINITION;
-	struct err err = { 0 };
-	int r = release_orphan(c->world.store, &c->world.config->policy, &item->vgpu, part,
-			       sys_now_ms() + time_s * 1000, &err);
-
-	report_outcome(item, r, &err);
-}
-
-/* Removes orphans. Reads libvirt's files again, because a new domain may name a vGPU. */
+/* Reads libvirt's files again, because a new domain may name a vGPU. */
 static void remove_orphans(struct gc *c)
 {
+	const struct policy *policy = &c->world.config->policy;
+	int64_t time_ms = ((int64_t)policy->lock_timeout_s + policy->release_timeout_s) * 1000;
 	struct world now = { .store = c->world.store };
 	const struct fate_look look = { .world = &now, .note = true };
-	struct err unlisted;
 
 	for (EACH(struct gc_item *, item, c->items, c->n)) {
+		struct err err = { 0 };
+
 		if (item->outcome != GC_GOES)
 			continue;
 		if (!now.disk)
-			libvirt_files_read(&now.disk, now.store->host, &unlisted);
-		if (!fate_named(&look, item->vgpu.id, NULL, item->fate.why))
-			remove_orphan(c, item);
-		else
+			libvirt_files_read(&now.disk, now.store->host, &err);
+		if (fate_named(&look, item->vgpu.id, NULL, item->fate.why))
 			item->outcome = GC_STAYS;
+		else
+			report_outcome(item,
+				       release_orphan(now.store, policy, &item->vgpu,
+						      item->exists ? RELEASE_DEVICE : RELEASE_LONE_DEFINITION,
+						      sys_now_ms() + time_ms, &err),
+				       &err);
 	}
 	libvirt_files_free(now.disk);
 }

@@ -29,7 +29,7 @@ void release_mark_lease(const struct store *store, struct lease *lease);
 int unleased_pass(const struct lifecycle *lifecycle, const char *why, enum err_about about, struct err *err);
 
 /*
- * May a start that failed with `r` and `err` continue without leases? 0: the state is full or read-only, and no step of
+ * May a start that failed with `r` and `err` continue without leases? 0: the state cannot be written, and no step of
  * the `plan` needs its lease (NULL: no plan was made, and unleased_pass() decides). Negative: no.
  */
 int unleased_check(const struct lifecycle *lifecycle, const struct plan *plan, const struct leases *leases, int r,
@@ -42,20 +42,13 @@ int unleased_start(struct apply *apply, const struct lifecycle *lifecycle, const
 /* adopt.c: finds what a domain can have as a vGPU: a device with a type, or a plain VF of the pool. */
 bool adopt_find(struct inv_device *device, const struct inventory *inv, const char *id);
 
-/* What adopt_device() needs. The store is locked. */
-struct adoption {
-	const struct store *store;
-	const struct inventory *inv;
-	const struct request *request; /* of the domain that receives the device */
-	const char *op;                /* for the log */
-};
-
 /*
- * Leases a device of adopt_find() to the domain. `there`: its present lease; NULL: none. Returns:
+ * Leases a device of adopt_find() to the domain of `request`, under the store's lock. `there`: its lease; NULL: none.
+ * Returns:
  *   1: a lease was written
  *   0: the domain already has an active lease
  *   -EEXIST: the device is leased to another domain
  *   other: the lease cannot be written
  */
-int adopt_device(const struct adoption *adoption, const struct inv_device *device, const struct lease *there,
-		 struct err *err);
+int adopt_device(const struct world *world, const char *op, const struct request *request,
+		 const struct inv_device *device, const struct lease *there, struct err *err);

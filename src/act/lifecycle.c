@@ -71,7 +71,7 @@ static int plan_round(struct rounds *r, struct err *err)
 			return -err->code;
 		n = survey_read(world, err);
 		if (n == 0)
-			n = lifecycle_refuse_running(r->lifecycle, world, err);
+			n = lifecycle_refuse_running(world, err);
 		if (n != 0)
 			store_unlock(&r->store);
 	}
@@ -84,11 +84,11 @@ static int plan_round(struct rounds *r, struct err *err)
 	return 0;
 }
 
-int refusal_of_plan(const struct lifecycle *lifecycle, const struct plan *plan, struct err *err)
+int refusal_of_plan(const struct world *world, const struct plan *plan, struct err *err)
 {
 	static const int codes[] = { EPERM, ENOSPC, EDQUOT, EPERM, EPERM }; /* by enum refused */
 
-	err_set(err, codes[plan->refused], "vGPU %s: %s", lifecycle->request->vgpus[plan->refused_vgpu].id, plan->text);
+	err_set(err, codes[plan->refused], "vGPU %s: %s", world->asked->vgpus[plan->refused_vgpu].id, plan->text);
 	return plan->refused == REFUSED_CONFIG ? err_about(err, ERR_CONFIG) : -err->code;
 }
 
@@ -140,19 +140,6 @@ static int attempt_failed(struct world *world, const struct step *step, int n, s
 	return 0;
 }
 
-/* Records a failed removal. Unless it was for the quota, later plans skip the step's pGPU if that has no capacity. */
-static void removal_failed(struct world *world, const struct plan *plan, size_t i, const struct err *err)
-{
-	const struct step *step = &plan->steps[plan->nsteps - 1];
-	struct failed_attempt *attempt = add_attempt(world, &step->vgpu, CAUSE_FAILED);
-
-	memcpy(attempt->removal, plan->removes[i], sizeof(attempt->removal));
-	if (i >= plan->nremoves - plan->nquota)
-		attempt->pgpu[0] = '\0';
-	snprintf(attempt->reason, sizeof(attempt->reason), "an orphan cannot be removed: %.200s",
-		 err->text + err->cause);
-}
-
 static int remove_one(struct rounds *r, const char *id, struct err *err)
 {
 	const struct policy *policy = &r->lifecycle->config->policy;
@@ -183,14 +170,32 @@ static int remove_one(struct rounds *r, const char *id, struct err *err)
 	return n;
 }
 
+/* After a failure, later plans skip the step's pGPU if that has no capacity, unless the removal was for the quota. */
 static void remove_reclaimable(struct rounds *r)
 {
-	for (size_t i = 0; i < r->plan.nremoves; i++) {
+	const struct plan *plan = &r->plan;
+
+	for (size_t i = 0; i < plan->nremoves; i++) {
+		struct failed_attempt *attempt;
 		struct err err = { 0 };
 
-		if (remove_one(r, r->plan.removes[i], &err) < 0)
-			removal_failed(&r->world, &r->plan, i, &err);
+		if (remove_one(r, plan->removes[i], &err) >= 0)
+			continue;
+		attempt = add_attempt(&r->world, &plan->steps[plan->nsteps - 1].vgpu, CAUSE_FAILED);
+		memcpy(attempt->removal, plan->removes[i], sizeof(attempt->removal));
+		if (i >= plan->nremoves - plan->nquota)
+			attempt->pgpu[0] = '\0';
+		snprintf(attempt->reason, sizeof(attempt->reason), "an orphan cannot be removed: %.200s",
+			 err.text + err.cause);
 	}
+}
+
+static bool pause_round(struct rounds *r)
+{
+	if (!apply_has_time(&r->apply))
+		return false;
+	sys_sleep_ms(sys_pause_ms(r->apply.begun_ms));
+	return true;
 }
 
 /* Has a card of the pool been silent for less than lock_timeout? Its driver may still answer. */
@@ -239,21 +244,10 @@ static int between_rounds(struct rounds *r, struct err *err)
 		remove_reclaimable(r);
 		return 0;
 	}
-	if (r->plan.kind == PLAN_WAIT ? apply_has_time(&r->apply) : wide && may_answer(r)) {
-		sys_sleep_ms(sys_pause_ms(r->apply.begun_ms));
+	if ((r->plan.kind == PLAN_WAIT || (wide && may_answer(r))) && pause_round(r))
 		return 0;
-	}
 	r->world.wide = true;
-	return wide ? refusal_of_plan(r->lifecycle, &r->plan, err) : 0;
-}
-
-static const char *params_of(const struct rounds *r, size_t req, const struct step *step)
-{
-	const struct vgpu_request *w = &r->lifecycle->request->vgpus[req];
-
-	if (w->has_params)
-		return w->params;
-	return step->section ? step->section->params : "";
+	return wide ? refusal_of_plan(&r->world, &r->plan, err) : 0;
 }
 
 /* Records for later runs that a card failed. Full cards, changes of the host and killed writes do not count. */
@@ -274,20 +268,15 @@ static void note_failure(struct rounds *r, const struct step *step, const struct
 		  r->lifecycle->request->name, step->vgpu.pgpu, step->vgpu.type, why->text + why->cause);
 }
 
-static bool pause_round(struct rounds *r)
-{
-	if (!apply_has_time(&r->apply))
-		return false;
-	sys_sleep_ms(sys_pause_ms(r->apply.begun_ms));
-	return true;
-}
-
 /* Carries out the steps. 1: all are done; 0: plan again, finished steps stay done; negative: refused. */
 static int apply_round(struct rounds *r, struct err *err)
 {
 	for (size_t i = 0; i < r->plan.nsteps; i++) {
 		const struct step *step = &r->plan.steps[i];
-		int n = apply_step(&r->apply, r->plan.steps, r->plan.nsteps, i, params_of(r, i, step), err);
+		const struct vgpu_request *req = &r->lifecycle->request->vgpus[i];
+		const char *configured = step->section ? step->section->params : "";
+		int n = apply_step(&r->apply, r->plan.steps, r->plan.nsteps, i,
+				   req->has_params ? req->params : configured, err);
 
 		if (n == 0) {
 			if (r->world.nfailures && step->kind == STEP_CREATE)

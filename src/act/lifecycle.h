@@ -66,9 +66,9 @@ int lifecycle_release(const struct host *host, const struct config *config, cons
 int lifecycle_before_plan(const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err);
 
 /* -EEXIST: the arriving domain runs or starts on this host; else 0. */
-int lifecycle_refuse_running(const struct lifecycle *lifecycle, const struct world *world, struct err *err);
+int lifecycle_refuse_running(const struct world *world, struct err *err);
 
 struct world lifecycle_world(const struct lifecycle *lifecycle, struct store *store, enum plan_mode mode);
 
 /* Sets `err` to the plan's refusal. Returns -ENOSPC (no capacity), -EDQUOT (quota) or -EPERM. */
-int refusal_of_plan(const struct lifecycle *lifecycle, const struct plan *plan, struct err *err);
+int refusal_of_plan(const struct world *world, const struct plan *plan, struct err *err);

@@ -60,7 +60,7 @@ int unleased_check(const struct lifecycle *lifecycle, const struct plan *plan, c
 	const struct err why = *err;
 
 	/* Commands on running guests, which set `op`, always fail if a lease cannot be written. */
-	if (lifecycle->op || (r != -EROFS && r != -ENOSPC && r != -EDQUOT))
+	if (lifecycle->op || (r != -EROFS && r != -EACCES && r != -ENOSPC && r != -EDQUOT))
 		return r;
 	if (!plan)
 		return unleased_pass(lifecycle, why.text, ERR_STATE, err);
@@ -94,9 +94,9 @@ int lifecycle_before_plan(const struct lifecycle *lifecycle, enum plan_mode mode
 	return mode == PLAN_RESTORE ? 0 : unleased_pass(lifecycle, lifecycle->config->why.text, ERR_CONFIG, err);
 }
 
-int lifecycle_refuse_running(const struct lifecycle *lifecycle, const struct world *world, struct err *err)
+int lifecycle_refuse_running(const struct world *world, struct err *err)
 {
-	const char *domain = lifecycle->request->uuid;
+	const char *domain = world->asked->uuid;
 	bool runs = world->disk && libvirt_files_runs(world->disk, domain);
 
 	if (world->mode != PLAN_MIGRATE && world->mode != PLAN_RESTORE)
@@ -104,7 +104,7 @@ int lifecycle_refuse_running(const struct lifecycle *lifecycle, const struct wor
 	/* A starting domain has no status file yet, but has new leases. */
 	for (EACH(const struct lease *, lease, world->leases.list, world->leases.n)) {
 		runs |= lease->state == LEASE_ACTIVE && strcmp(lease->domain, domain) == 0 &&
-			sys_now_ms() - lease->since_ms < (int64_t)lifecycle->config->policy.start_grace_s * 1000;
+			sys_now_ms() - lease->since_ms < (int64_t)world->config->policy.start_grace_s * 1000;
 	}
 	return runs ? err_set(err, EEXIST, "it runs on this host already: its vGPUs are left as they are") : 0;
 }

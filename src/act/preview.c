@@ -82,7 +82,7 @@ int preview_make(struct preview *p, const struct lifecycle *lifecycle, enum plan
 	if (survey_see(world, err) < 0)
 		return -err->code;
 	fate_mark(world);
-	if (lifecycle_refuse_running(lifecycle, world, err) < 0)
+	if (lifecycle_refuse_running(world, err) < 0)
 		return mode == PLAN_RESTORE ? 0 : -err->code;
 	return make_plan(&p->plan, world, err);
 }
@@ -118,7 +118,7 @@ static int make_xml(struct preview *p, struct err *err)
 	if (lifecycle->doc && (p->plan.nsteps == lifecycle->request->nvgpus || p->plan.nremoves) &&
 	    rewrite_plan(&p->rewritten, lifecycle->doc, &p->world, &p->plan, err) < 0)
 		return -err->code;
-	return p->plan.kind == PLAN_REFUSE ? refusal_of_plan(lifecycle, &p->plan, err) : 0;
+	return p->plan.kind == PLAN_REFUSE ? refusal_of_plan(&p->world, &p->plan, err) : 0;
 }
 
 int preview_decide(struct preview *p, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err)

@@ -299,6 +299,13 @@ int store_lock(struct store *store, int wait_ms, struct err *err)
 {
 	int fd = take_lock(store, STORE_LOCK, wait_ms, err);
 
+	/* The directory was removed after store_open(). */
+	if (fd == -ENOENT) {
+		store_close(store);
+		if (store_open(store, store->host, true, err) < 0)
+			return -err->code;
+		fd = take_lock(store, STORE_LOCK, wait_ms, err);
+	}
 	if (fd < 0)
 		return fd;
 	store->lock = fd;

@@ -81,7 +81,10 @@ int store_would_lock_pgpu(const struct host *host, const char *pgpu, struct err 
 /* Records a call of the hook, usually with one system call. Does nothing without a store or permission. */
 void store_note_call(const char *root);
 
-/* Takes the store's lock, waiting at most `wait_ms`. -ETIMEDOUT: held; the error names the holder. */
+/*
+ * Takes the store's lock, waiting at most `wait_ms`; creates the state's directory anew if it has been removed.
+ * -ETIMEDOUT: held; the error names the holder.
+ */
 int store_lock(struct store *store, int wait_ms, struct err *err);
 void store_unlock(struct store *store);
 

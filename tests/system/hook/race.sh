@@ -182,6 +182,12 @@ eventually pending create
 rm "$root"/run/vgpu-lease/leases/*
 wait $start
 is "$?|$(devices)|$(leases)" "1||0" "a start whose lease somebody removes while its device is created leaves nothing"
+prepare 2>/dev/null &
+start=$!
+eventually pending create
+rm -rf "$root/run/vgpu-lease"
+wait $start
+is "$?|$(devices)|$(leases)" "1||0" "so does one during which somebody removes the whole state"
 settings 'placement = spread' 'create_timeout = 120' 'lock_timeout = 60'
 control create_delay_ms 10000
 at_once prepare begin $(seq 16 23) &

@@ -28,11 +28,11 @@ static void find(void)
 /* Adopts A beside this lease of it, NULL none; what the lease says afterwards. */
 static int adopt(const struct lease *there, struct lease *after)
 {
-	const struct adoption adoption = { &store, &w.inv, &request, "test" };
+	struct world world = { .store = &store, .inv = w.inv };
 	int r;
 
 	must(store_lock(&store, 1000, &err));
-	r = adopt_device(&adoption, &w.devs[0], there, &err);
+	r = adopt_device(&world, "test", &request, &w.devs[0], there, &err);
 	*after = (struct lease){ 0 };
 	if (lease_get(&store, A, after, &err) == 1)
 		lease_drop(&store, A, &err);
