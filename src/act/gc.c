@@ -331,7 +331,7 @@ void gc_finish(struct gc *c)
 			lease_add(&sweep.leases, &item->lease);
 	}
 	if (!c->dry && !c->seen) {
-		release_sweep(&sweep, release_by(&c->world.config->policy), LAST_LOOK_MS);
+		release_sweep(&sweep, sys_now_ms() + policy_release_ms(sweep.policy), LAST_LOOK_MS);
 		remove_orphans(c);
 	}
 	lease_list_free(&sweep.leases);

@@ -145,7 +145,6 @@ static int remove_one(struct rounds *r, const char *id, struct err *err)
 	const struct policy *policy = &r->lifecycle->config->policy;
 	const struct inv_device *device = inventory_device(&r->world.inv, id);
 	const struct lease *lease = lease_find(&r->world.leases, id);
-	int64_t deadline = sooner(release_by(policy), r->apply.wait_by_ms);
 	int n;
 
 	if (sys_now_ms() >= r->apply.wait_by_ms)
@@ -153,7 +152,7 @@ static int remove_one(struct rounds *r, const char *id, struct err *err)
 			       "no time is left within lock_timeout to remove %s (troubleshooting: no-time-is-left)",
 			       id);
 	if (lease) {
-		n = release_now(&r->store, policy, lease, deadline, err);
+		n = release_now(&r->store, policy, lease, r->apply.wait_by_ms, err);
 		if (n == 0)
 			event_log(EVENT_RECLAIMED, event_of(lease),
 				  "%s: domain %s: released %s of domain %s to free capacity", r->apply.op,

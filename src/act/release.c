@@ -20,11 +20,6 @@
 
 enum { CLOSE_STEP_MS = 50, REMOVE_SLACK_MS = 200, TURN_MS = 200, PAUSE_MS = 50 };
 
-int64_t release_by(const struct policy *policy)
-{
-	return sys_now_ms() + policy_release_ms(policy);
-}
-
 bool release_removes(const struct store *store, const struct lease *lease)
 {
 	struct owner_facts facts = { .framework = lease->vgpu.framework, .created = lease->origin == LEASE_CREATED };
@@ -385,9 +380,10 @@ int release_claim(struct store *store, const struct lease *lease, int64_t deadli
 	return r;
 }
 
-int release_now(struct store *store, const struct policy *policy, const struct lease *lease, int64_t deadline_ms,
+int release_now(struct store *store, const struct policy *policy, const struct lease *lease, int64_t end_ms,
 		struct err *err)
 {
+	int64_t deadline_ms = sooner(sys_now_ms() + policy_release_ms(policy), end_ms);
 	bool reserved = lease->state == LEASE_RESERVED;
 	/* Wait before release_claim(), because the lease must not change while the device is open. */
 	int r = reserved ? 0 : release_wait_closed(store, lease->vgpu.id, deadline_ms, deadline_ms, err);

@@ -32,8 +32,8 @@ int release_mark(struct store *store, const char *domain, int64_t asked_ms, int 
  *   0: released, by this or another process
  *   RELEASE_TAKEN: the lease is not `releasing` any more, because its domain has taken it over
  *   -EBUSY: a process has the device open, or the driver keeps the device
- *   -EAGAIN: a lock or the driver took too long, the lease is kept for its arriving domain or has changed, or it is
- *   unknown whether the device is open
+ *   -EAGAIN: no time is left, the lease is kept for its arriving domain or has changed, or it is unknown whether the
+ *   device is open
  *   other: an error of the driver or the state
  */
 enum { RELEASE_TAKEN = 2 };
@@ -71,9 +71,6 @@ int release_orphan(struct store *store, const struct policy *policy, const struc
 /* -EAGAIN: this `releasing` lease is kept for its domain, which is arriving; else 0. */
 int release_kept(const struct lease *lease, struct err *err);
 
-/* The deadline of a release that begins now. */
-int64_t release_by(const struct policy *policy);
-
 /* Is the closed device of a `releasing` lease still left to NVIDIA's driver, because driver_cleanup is not over? */
 bool release_is_drivers(const struct store *store, const struct policy *policy, const struct lease *lease);
 
@@ -94,8 +91,11 @@ int release_let_driver(const struct store *store, const struct policy *policy, c
 int release_wait_closed(const struct store *store, const char *id, int64_t deadline_ms, int64_t look_by_ms,
 			struct err *err);
 
-/* Takes this lease from its domain and releases it, as release_finish(); RELEASE_TAKEN also if the lease is gone. */
-int release_now(struct store *store, const struct policy *policy, const struct lease *lease, int64_t deadline_ms,
+/*
+ * Takes this lease from its domain and releases it, as release_finish(), at the latest by `end_ms`. RELEASE_TAKEN also
+ * if the lease is gone.
+ */
+int release_now(struct store *store, const struct policy *policy, const struct lease *lease, int64_t end_ms,
 		struct err *err);
 
 /* Marks this lease `releasing`, or drops a reservation. RELEASE_TAKEN: it has changed or is gone. */

@@ -185,10 +185,9 @@ static int check_unused(const struct cmd *cmd, const struct lease *lease, struct
 
 static int release_lease(struct cmd *cmd, const struct lease *lease, struct err *err)
 {
-	const struct policy *policy = &cmd->config.policy;
 	bool removes = lease->vgpu.framework != FW_VF && release_removes(&cmd->store, lease) &&
 		       kernel_exists(&cmd->host, &lease->vgpu) == 1;
-	int r = release_now(&cmd->store, policy, lease, release_by(policy), err);
+	int r = release_now(&cmd->store, &cmd->config.policy, lease, INT64_MAX, err);
 
 	if (r == RELEASE_TAKEN)
 		return err_set(err, EAGAIN, "%s: the lease has changed; see 'vgpu-lease list'", lease->vgpu.id);

@@ -84,7 +84,7 @@ int hotplug_unlease(struct hotplug *hp, const struct policy *policy, const char 
 	/* A younger lease is another command's. A release in progress is completed, whichever process began it. */
 	if (lease.since_ms > asked_ms && lease.state != LEASE_RELEASING)
 		return 0;
-	r = release_now(hp->store, policy, &lease, release_by(policy), err);
+	r = release_now(hp->store, policy, &lease, INT64_MAX, err);
 	/* The lease has changed or is gone: the handler or the hook may be releasing it. Wait for that release. */
 	if (r == RELEASE_TAKEN) {
 		int64_t by = sys_now_ms() + (int64_t)policy->release_timeout_s * 1000;
