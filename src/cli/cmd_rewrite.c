@@ -19,31 +19,6 @@
 /* Declare a rewrite after its XML: cleanups run in reverse order, and the rewrite refers to the XML. */
 #define autorewrite __attribute__((cleanup(rewrite_end)))
 
-static void warn_unread(const struct rewrite *r)
-{
-	if (r->unread.code && domxml_request(r->doc)->nvgpus)
-		out_warn("%s; the XML gets no migration facts, and may keep a placeholder", r->unread.text);
-}
-
-/* Rewrites the XML. Omits the migration facts if the host or the configuration cannot be read. */
-static int make_rewrite(struct rewrite *r, struct cmd *cmd, const char *xml, size_t len, struct err *err)
-{
-	const struct config *config = NULL;
-	struct err why;
-
-	*r = (struct rewrite){ .xml = xml, .len = len, .all = cmd->call->all };
-	if (cmd_open(cmd, 0, &why) < 0)
-		r->unread = why;
-	else if (config_is_valid(&cmd->config))
-		config = &cmd->config;
-	if (cmd->host.root >= 0)
-		r->host = &cmd->host;
-	if (rewrite_definition(r, config, err) < 0)
-		return err_in(err, "%s", cmd_file_name(cmd->call->args.operands[0]));
-	warn_unread(r);
-	return 0;
-}
-
 /* Replaces the file atomically, and keeps its owner and mode. */
 static int replace_file(const char *path, const struct stat *was, const struct rewrite *r)
 {
@@ -93,39 +68,6 @@ static void print_document(const char *text)
 	}
 }
 
-/* Rewrites a file. --in-place follows a link and changes its target. */
-static int of_file(struct cmd *cmd, struct err *err)
-{
-	const char *file = cmd->call->args.operands[0];
-	const bool in_place = cmd->call->in_place;
-	autofree char *xml = NULL, *path = NULL;
-	autorewrite struct rewrite rewrite = { 0 };
-	struct stat was;
-	size_t len;
-	int r;
-
-	if (in_place && stat(file, &was) == 0 && !S_ISREG(was.st_mode)) {
-		err_set(err, EOPNOTSUPP, "%s: not a regular file", file);
-		return CMD_USAGE;
-	}
-	r = cmd_read_xml(file, DOMXML_MAX, &xml, &len, err);
-	if (r == 0)
-		r = make_rewrite(&rewrite, cmd, xml, len, err);
-	if (r == 0 && !in_place)
-		print_document(rewrite.rewritten);
-	if (r != 0 || !in_place)
-		return r;
-	path = realpath(file, NULL);
-	if (!path)
-		return err_sys(err, errno, "%s: not changed", file);
-	if (rewrite.nchanges)
-		r = replace_file(path, &was, &rewrite);
-	if (r < 0)
-		return err_sys(err, -r, "%s: not changed", file);
-	say_what_changed(&rewrite, path);
-	return 0;
-}
-
 /* Does the operand name a domain? False for "-", a path, NAME.xml or an existing file, and with --in-place. */
 static bool is_domain(const struct cmd_call *call)
 {
@@ -154,33 +96,76 @@ static int define_if_same(const struct hotplug *hp, const struct rewrite *r, str
 	return virt_define(hp->virt, r->rewritten, err);
 }
 
-/* Rewrites a domain's definition in libvirt. */
-static int of_domain(struct cmd *cmd, struct err *err)
+static int read_definition(struct cmd *cmd, char **xml, size_t *len, struct err *err)
 {
-	const struct hotplug *hp = &cmd->hp;
-	autofree char *xml = NULL;
-	autorewrite struct rewrite rewrite = { .host = &cmd->host, .all = cmd->call->all };
+	const struct virt_domain *domain = &cmd->hp.domain;
 
 	if (cmd_open(cmd, CMD_LIBVIRT, err) < 0)
 		return -err->code;
-	if (!hp->domain.persistent)
-		return err_set(err, EPERM, "domain %s: transient, so it has no definition to change", hp->domain.name);
-	if (virt_xml(hp->virt, hp->domain.uuid, VIRT_CONFIG, &xml, err) < 0)
+	if (!domain->persistent)
+		return err_set(err, EPERM, "domain %s: transient, so it has no definition to change", domain->name);
+	if (virt_xml(cmd->hp.virt, domain->uuid, VIRT_CONFIG, xml, err) < 0)
 		return -err->code;
-	rewrite.xml = xml;
-	rewrite.len = strlen(xml);
-	if (rewrite_definition(&rewrite, hp->config, err) < 0)
-		return err_in(err, "domain %s", hp->domain.name);
-	warn_unread(&rewrite);
-	if (rewrite.nchanges && define_if_same(hp, &rewrite, err) < 0)
+	*len = strlen(*xml);
+	return 0;
+}
+
+/* Reads the file, and opens the host if possible. Without the host, the XML gets no migration facts. */
+static int read_file(struct cmd *cmd, struct rewrite *rewrite, char **xml, struct err *err)
+{
+	struct err why;
+	int r = cmd_read_xml(cmd->call->args.operands[0], DOMXML_MAX, xml, &rewrite->len, err);
+
+	if (r == 0 && cmd_open(cmd, 0, &why) < 0)
+		rewrite->unread = why;
+	return r;
+}
+
+/* Replaces the definition or, with --in-place, the file or the target of the link. */
+static int put_back(struct cmd *cmd, const struct rewrite *rewrite, const struct stat *was, struct err *err)
+{
+	const char *file = cmd->call->args.operands[0];
+	autofree char *path = was ? realpath(file, NULL) : mem_strdup("");
+	int r = 0;
+
+	if (!path)
+		return err_sys(err, errno, "%s: not changed", file);
+	if (rewrite->nchanges && !was && define_if_same(&cmd->hp, rewrite, err) < 0)
 		return -err->code;
-	say_what_changed(&rewrite, "");
+	if (rewrite->nchanges && was)
+		r = replace_file(path, was, rewrite);
+	if (r < 0)
+		return err_sys(err, -r, "%s: not changed", file);
+	say_what_changed(rewrite, path);
 	return 0;
 }
 
 static int run(struct cmd *cmd, struct err *err)
 {
-	return is_domain(cmd->call) ? of_domain(cmd, err) : of_file(cmd, err);
+	const char *file = cmd->call->args.operands[0];
+	const bool in_place = cmd->call->in_place, domain = is_domain(cmd->call);
+	autofree char *xml = NULL;
+	autorewrite struct rewrite rewrite = { .all = cmd->call->all };
+	struct stat was;
+	int r;
+
+	if (in_place && stat(file, &was) == 0 && !S_ISREG(was.st_mode)) {
+		err_set(err, EOPNOTSUPP, "%s: not a regular file", file);
+		return CMD_USAGE;
+	}
+	r = domain ? read_definition(cmd, &xml, &rewrite.len, err) : read_file(cmd, &rewrite, &xml, err);
+	if (r != 0)
+		return r;
+	rewrite.xml = xml;
+	rewrite.host = cmd->host.root >= 0 ? &cmd->host : NULL;
+	if (rewrite_definition(&rewrite, rewrite.unread.code ? NULL : &cmd->config, err) < 0)
+		return domain ? err_in(err, "domain %s", cmd->hp.domain.name) : err_in(err, "%s", cmd_file_name(file));
+	if (rewrite.unread.code && domxml_request(rewrite.doc)->nvgpus)
+		out_warn("%s; the XML gets no migration facts, and may keep a placeholder", rewrite.unread.text);
+	if (domain || in_place)
+		return put_back(cmd, &rewrite, in_place ? &was : NULL, err);
+	print_document(rewrite.rewritten);
+	return CMD_DONE;
 }
 
 static int check_call(struct cmd_call *call, struct err *err)

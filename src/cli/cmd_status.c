@@ -56,7 +56,7 @@ static int run(struct cmd *cmd, struct err *err)
 	if (cmd->call->json)
 		print_json(&status, cmd_json(cmd));
 	else
-		status_print(&status, term_stdout());
+		status_print(&status);
 	return 0;
 }
 
@@ -89,13 +89,12 @@ static void print_check_json(const struct check *check, struct json_out *json)
 static void print_check(const struct check *check)
 {
 	static const char *const colours[] = { TERM_GREEN, TERM_YELLOW, TERM_RED };
-	const struct term *term = term_stdout();
 
 	for (EACH(const struct finding *, finding, check->findings, check->n)) {
 		autofree char *text = out_finding_text(finding);
-		printf("%s%s%s  %s", term_colour(term, colours[finding->status]), out_finding_words[finding->status],
-		       term_colour(term, TERM_PLAIN), finding->what);
-		term_wrap_behind(term, 6 + (int)strlen(finding->what), 15, text);
+		printf("%s%s%s  %s", term_colour(colours[finding->status]), out_finding_words[finding->status],
+		       term_colour(TERM_PLAIN), finding->what);
+		term_wrap_behind(6 + (int)strlen(finding->what), 15, text);
 	}
 	out_say("%zu passed, %zu warning%s, %zu failed; %zu of %zu pGPU%s in the pool", check->count[CHECK_PASS],
 		check->count[CHECK_WARN], check->count[CHECK_WARN] == 1 ? "" : "s", check->count[CHECK_FAIL],

@@ -178,7 +178,7 @@ void out_say(const char *fmt, ...)
 	text = mem_vformat(fmt, ap);
 	va_end(ap);
 	out_progress_end();
-	term_wrap(term_stdout(), 0, TERM_INDENT, text);
+	term_wrap(0, TERM_INDENT, text);
 }
 
 void out_error(const char *prefix, const struct err *err)

@@ -100,7 +100,7 @@ __attribute__((format(printf, 2, 3))) static void line_of(const char *key, const
 	if (!*text)
 		return;
 	printf("  %s", key);
-	term_wrap_behind(term_stdout(), 2 + (int)strlen(key), 15, text);
+	term_wrap_behind(2 + (int)strlen(key), 15, text);
 }
 
 /* Prints the latest events. Only warns if the journal cannot be read. */

@@ -15,12 +15,12 @@ struct shapes {
 	const char *branch, *last, *line, *none, *gap, *filled, *empty, *dot;
 };
 
-static const struct shapes *shapes(const struct term *term)
+static const struct shapes *shapes(void)
 {
 	static const struct shapes ascii = { "|- ", "`- ", "|  ", "   ", "|", "#", ".", "*" },
 				   utf8 = { "├─ ", "└─ ", "│  ", "   ", "│", "█", "░", "●" };
 
-	return term->utf8 ? &utf8 : &ascii;
+	return term_stdout()->utf8 ? &utf8 : &ascii;
 }
 
 /* Short forms of the reasons why a pGPU has no vGPU available. `vgpu-lease inventory` prints whole sentences. */
@@ -41,31 +41,31 @@ static const char *const short_reasons[] = {
 /* The margin of the lines below a pGPU. */
 enum { MARGIN_SIZE = 32, MARGIN_COLUMNS = 6 };
 
-static void say_under(const struct term *term, const char *margin, const char *text)
+static void say_under(const char *margin, const char *text)
 {
-	fputs(margin, term->to);
-	term_wrap(term, MARGIN_COLUMNS, margin, text);
+	fputs(margin, stdout);
+	term_wrap(MARGIN_COLUMNS, margin, text);
 }
 
 /* Prints "framebuffer ███░░░░░░░ 3 of 10 GiB". A bar is empty only if nothing is used. */
-static void print_bar(const struct term *term, const char *margin, int label_width, const char *label, int used,
-		      int whole, const char *text)
+static void print_bar(const char *margin, int label_width, const char *label, int used, int whole, const char *text)
 {
-	const struct shapes *parts = shapes(term);
-	int width = term->width >= 120 ? 40 : !term->width || term->width >= 80 ? 20 : term->width >= 72 ? 10 : 0;
+	const struct shapes *parts = shapes();
+	const int columns = term_stdout()->width;
+	int width = columns >= 120 ? 40 : !columns || columns >= 80 ? 20 : columns >= 72 ? 10 : 0;
 	int filled = whole > 0 ? (int)((long)used * width / whole) : 0;
 
 	filled = filled > width ? width : filled;
 	filled += used > 0 && filled == 0 && width > 0;
-	fprintf(term->to, "%s%-*s%s%s", margin, label_width, label, width > 0 ? "  " : "",
-		term_colour(term, used < whole ? TERM_GREEN : TERM_YELLOW));
+	printf("%s%-*s%s%s", margin, label_width, label, width > 0 ? "  " : "",
+	       term_colour(used < whole ? TERM_GREEN : TERM_YELLOW));
 	for (int i = 0; i < filled; i++)
-		fputs(parts->filled, term->to);
-	fputs(term_colour(term, TERM_PLAIN TERM_DIM), term->to);
+		fputs(parts->filled, stdout);
+	fputs(term_colour(TERM_PLAIN TERM_DIM), stdout);
 	for (int i = filled; i < width; i++)
-		fputs(parts->empty, term->to);
-	fprintf(term->to, "%s  ", term_colour(term, TERM_PLAIN));
-	term_wrap(term, MARGIN_COLUMNS + label_width + (width > 0 ? width + 2 : 0) + 2, margin, text);
+		fputs(parts->empty, stdout);
+	printf("%s  ", term_colour(TERM_PLAIN));
+	term_wrap(MARGIN_COLUMNS + label_width + (width > 0 ? width + 2 : 0) + 2, margin, text);
 }
 
 /*
@@ -93,8 +93,7 @@ static const char *count_type(struct capacity_count *count, const struct status 
 	return NULL;
 }
 
-static void print_bars(const struct status *status, const struct term *term, const struct card_row *row,
-		       const char *margin)
+static void print_bars(const struct status *status, const struct card_row *row, const char *margin)
 {
 	const struct capacity_framebuffer mib = row->mib;
 	struct capacity_count count;
@@ -106,10 +105,10 @@ static void print_bars(const struct status *status, const struct term *term, con
 		width = (int)strlen(type) > width ? (int)strlen(type) : width;
 	if (mib.whole != UNKNOWN) {
 		snprintf(text, sizeof(text), "%.4g of %.4g GiB", mib.used / 1024.0, mib.whole / 1024.0);
-		print_bar(term, margin, width, "framebuffer", mib.used, mib.whole, text);
+		print_bar(margin, width, "framebuffer", mib.used, mib.whole, text);
 	} else if (mib.used != UNKNOWN) { /* the total is unknown, so there is no bar */
 		snprintf(text, sizeof(text), "%-*s  %.4g GiB in use", width, "framebuffer", mib.used / 1024.0);
-		say_under(term, margin, text);
+		say_under(margin, text);
 	}
 	for (size_t i = 0; (type = count_type(&count, status, row, i)) != NULL; i++) {
 		snprintf(text, sizeof(text), "%d of %d, ", count.used, count.capacity);
@@ -120,13 +119,12 @@ static void print_bars(const struct status *status, const struct term *term, con
 			text_add(text, sizeof(text), "%s",
 				 count.cause == CAUSE_IN_USE && !count.used ? "none available"
 									    : short_reasons[count.cause]);
-		print_bar(term, margin, width, type, count.used, count.capacity, text);
+		print_bar(margin, width, type, count.used, count.capacity, text);
 	}
 }
 
 /* Prints "mdev on 16 VFs, NUMA node 0, driver 550.90.05" and, if needed, why the pGPU is not in the pool. */
-static void print_facts(const struct status *status, const struct term *term, const struct card_row *row,
-			const char *margin)
+static void print_facts(const struct status *status, const struct card_row *row, const char *margin)
 {
 	const struct inv_pgpu *card = row->card;
 	char text[REASON_SIZE + 128];
@@ -140,7 +138,7 @@ static void print_facts(const struct status *status, const struct term *term, co
 	if (card->nvidia && *status->cmd->world.inv.nvidia_driver)
 		text_add(text, sizeof(text), ", driver %s", status->cmd->world.inv.nvidia_driver);
 	if (!row->missing)
-		say_under(term, margin, text);
+		say_under(margin, text);
 	if (card->pool.in_pool)
 		return;
 	/* print_problems() shows an error of the whole configuration. */
@@ -148,7 +146,7 @@ static void print_facts(const struct status *status, const struct term *term, co
 		snprintf(text, sizeof(text), "not in the pool: %s", row->reason);
 	else
 		snprintf(text, sizeof(text), "not in the pool");
-	say_under(term, margin, text);
+	say_under(margin, text);
 }
 
 static const struct table_layout layout = {
@@ -157,10 +155,10 @@ static const struct table_layout layout = {
 };
 
 /* Draws all vGPUs as one table, so that the columns of all pGPUs are aligned. The caller frees the text. */
-static char *draw_vgpus(const struct status *status, const struct term *term)
+static char *draw_vgpus(const struct status *status)
 {
 	static const struct table_options options = { .no_headings = true };
-	struct term inner = *term;
+	struct term inner = *term_stdout();
 	struct rows rows = { 0 };
 	char *text = NULL;
 	size_t size;
@@ -188,16 +186,16 @@ static char *draw_vgpus(const struct status *status, const struct term *term)
 }
 
 /* Prints the next `n` vGPUs of draw_vgpus(). */
-static void print_vgpus(const struct term *term, const char **lines, size_t n, bool last_card)
+static void print_vgpus(const char **lines, size_t n, bool last_card)
 {
-	const struct shapes *parts = shapes(term);
+	const struct shapes *parts = shapes();
 
 	while (n--) {
 		const char *shape = n ? parts->branch : parts->last;
 
 		do {
-			fprintf(term->to, "%s%s%.*s\n", last_card ? parts->none : parts->line, shape,
-				(int)strcspn(*lines, "\n"), *lines);
+			printf("%s%s%.*s\n", last_card ? parts->none : parts->line, shape, (int)strcspn(*lines, "\n"),
+			       *lines);
 			*lines += strcspn(*lines, "\n") + 1;
 			shape = n ? parts->line : parts->none;
 		} while (**lines == ' '); /* continuation lines begin with a blank */
@@ -233,48 +231,48 @@ static size_t more_missing(const struct card_row *row)
 }
 
 /* True if the card is printed on one line. `close`: so was the previous card, and two such cards need no gap. */
-static bool print_card(const struct status *status, const struct term *term, const char **lines,
-		       const struct card_row *row, size_t more, bool last, bool close)
+static bool print_card(const struct status *status, const char **lines, const struct card_row *row, size_t more,
+		       bool last, bool close)
 {
 	char idle[REASON_SIZE];
-	const struct shapes *parts = shapes(term);
+	const struct shapes *parts = shapes();
 	const struct inv_pgpu *card = row->card;
 	const char *model = row->model;
 	autofree char *shown = term_safe(model);
 	char margin[MARGIN_SIZE];
-	int at = 5 + (int)strlen(card->address);
+	int at = 5 + (int)strlen(card->address), width = term_stdout()->width;
 	bool one_line = !row->nvgpus && is_idle(status, row, idle, sizeof(idle));
 
 	snprintf(margin, sizeof(margin), "%s%s", last ? parts->none : parts->line,
 		 row->nvgpus ? parts->line : parts->none);
 	if (!close || !one_line)
-		fprintf(term->to, "%s\n", parts->gap);
-	fprintf(term->to, "%s%s%s%s", last ? parts->last : parts->branch, term_colour(term, TERM_BOLD),
-		*card->address ? card->address : "pGPU not found", term_colour(term, TERM_PLAIN));
+		printf("%s\n", parts->gap);
+	printf("%s%s%s%s", last ? parts->last : parts->branch, term_colour(TERM_BOLD),
+	       *card->address ? card->address : "pGPU not found", term_colour(TERM_PLAIN));
 	if (one_line) {
 		/* On a wide terminal, omit a model that does not fit. `vgpu-lease inventory` shows the model. */
-		if (*model && (term->width < 80 || at + (int)(strlen(idle) + 2 + strlen(model)) <= term->width))
+		if (*model && (width < 80 || at + (int)(strlen(idle) + 2 + strlen(model)) <= width))
 			text_add(idle, sizeof(idle), "  %s", model);
-		fputs("  ", term->to);
-		term_wrap(term, at, margin, idle);
+		fputs("  ", stdout);
+		term_wrap(at, margin, idle);
 		return true;
 	}
 	if (more)
-		fprintf(term->to, " and %zu more", more);
+		printf(" and %zu more", more);
 	else if (*model)
-		fprintf(term->to, "  %s", shown);
+		printf("  %s", shown);
 	else if (*card->vendor)
-		fprintf(term->to, "  %s:%s", card->vendor, card->device);
-	putc('\n', term->to);
+		printf("  %s:%s", card->vendor, card->device);
+	putchar('\n');
 	if (*card->address) {
-		print_facts(status, term, row, margin);
-		print_bars(status, term, row, margin);
+		print_facts(status, row, margin);
+		print_bars(status, row, margin);
 	}
-	print_vgpus(term, lines, row->nvgpus, last);
+	print_vgpus(lines, row->nvgpus, last);
 	return false;
 }
 
-static void print_problems(const struct status *status, const struct term *term)
+static void print_problems(const struct status *status)
 {
 	const struct check *check = &status->check;
 
@@ -284,34 +282,33 @@ static void print_problems(const struct status *status, const struct term *term)
 
 			if (f->status != at)
 				continue;
-			fprintf(term->to, "%s%s%s%s  ", shapes(term)->line,
-				term_colour(term, at == CHECK_FAIL ? TERM_RED : TERM_YELLOW), out_finding_words[at],
-				term_colour(term, TERM_PLAIN));
-			term_wrap(term, 9, term->utf8 ? "│        " : "|        ", text);
+			printf("%s%s%s%s  ", shapes()->line, term_colour(at == CHECK_FAIL ? TERM_RED : TERM_YELLOW),
+			       out_finding_words[at], term_colour(TERM_PLAIN));
+			term_wrap(9, term_stdout()->utf8 ? "│        " : "|        ", text);
 		}
 }
 
-void status_print(const struct status *status, const struct term *term)
+void status_print(const struct status *status)
 {
 	const struct check *check = &status->check;
 	const char *colour = check->count[CHECK_FAIL] ? TERM_RED : check->count[CHECK_WARN] ? TERM_YELLOW : TERM_GREEN;
-	autofree char *vgpus = draw_vgpus(status, term), *host = term_safe(status->host);
+	autofree char *vgpus = draw_vgpus(status), *host = term_safe(status->host);
 	const char *lines = vgpus;
 	char text[128];
 	char part[32] = "";
 	bool close = false;
 	size_t n = status->nrows + (status->rows[status->nrows].nvgpus > 0);
 
-	fprintf(term->to, "%s%s%s %s%s%s", term_colour(term, colour), shapes(term)->dot, term_colour(term, TERM_PLAIN),
-		term_colour(term, TERM_BOLD), host, term_colour(term, TERM_PLAIN));
+	printf("%s%s%s %s%s%s", term_colour(colour), shapes()->dot, term_colour(TERM_PLAIN), term_colour(TERM_BOLD),
+	       host, term_colour(TERM_PLAIN));
 	if (status->nvgpus < status->nall)
 		snprintf(part, sizeof(part), "%zu of ", status->nvgpus);
 	snprintf(text, sizeof(text), ": %zu of %zu pGPU%s in the pool, %s%zu vGPU%s", check->npool, check->ncards,
 		 check->ncards == 1 ? "" : "s", part, status->nall, status->nall == 1 ? "" : "s");
-	term_wrap(term, 2 + term_columns(host, strlen(host)), shapes(term)->line, text);
-	print_problems(status, term);
+	term_wrap(2 + term_columns(host, strlen(host)), shapes()->line, text);
+	print_problems(status);
 	for (size_t row = 0, more; row < n; row += 1 + more) {
 		more = more_missing(&status->rows[row]);
-		close = print_card(status, term, &lines, &status->rows[row], more, row + more + 1 == n, close);
+		close = print_card(status, &lines, &status->rows[row], more, row + more + 1 == n, close);
 	}
 }

@@ -59,9 +59,9 @@ const struct term *term_stderr(void)
 	return term_of(&err, stderr);
 }
 
-const char *term_colour(const struct term *term, const char *sequence)
+const char *term_colour(const char *sequence)
 {
-	return term->colour ? sequence : "";
+	return term_stdout()->colour ? sequence : "";
 }
 
 /* Replaces characters that the terminal cannot show. The caller frees the text. */
@@ -74,18 +74,13 @@ static char *shown_on(const struct term *term, const char *text)
 	return shown;
 }
 
-static char *safe_on(const struct term *term, const char *text)
+char *term_safe(const char *text)
 {
 	size_t size = text_safe_size(text);
 	autofree char *safe = mem_alloc(size);
 
 	text_safe(safe, size, text);
-	return shown_on(term, safe);
-}
-
-char *term_safe(const char *text)
-{
-	return safe_on(term_stdout(), text);
+	return shown_on(term_stdout(), safe);
 }
 
 int term_columns(const char *text, size_t len)
@@ -147,11 +142,11 @@ static void wrap(const struct term *term, int at, const char *margin, const char
 	putc('\n', term->to);
 }
 
-void term_wrap(const struct term *term, int at, const char *margin, const char *text)
+void term_wrap(int at, const char *margin, const char *text)
 {
-	autofree char *safe = safe_on(term, text);
+	autofree char *safe = term_safe(text);
 
-	wrap(term, at, margin, safe);
+	wrap(term_stdout(), at, margin, safe);
 }
 
 void term_wrap_printable(const struct term *term, int at, const char *margin, const char *text)
@@ -161,11 +156,11 @@ void term_wrap_printable(const struct term *term, int at, const char *margin, co
 	wrap(term, at, margin, shown);
 }
 
-void term_wrap_behind(const struct term *term, int at, int from, const char *text)
+void term_wrap_behind(int at, int from, const char *text)
 {
 	int gap = from - at > 2 ? from - at : 2;
 	autofree char *margin = mem_format("%*s", from, ""), *apart = mem_format("%*s%s", gap, "", text);
 
 	/* The gap is part of the text, so that the gap never ends a line. */
-	term_wrap(term, at, margin, apart);
+	term_wrap(at, margin, apart);
 }

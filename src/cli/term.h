@@ -24,8 +24,8 @@ const struct term *term_stderr(void);
 #define TERM_YELLOW "\033[33m"
 #define TERM_PLAIN "\033[0m"
 
-/* "" if the terminal has no colours. */
-const char *term_colour(const struct term *term, const char *sequence);
+/* "" if standard output has no colours. */
+const char *term_colour(const char *sequence);
 
 /* Makes a text printable in the terminal's locale. The caller frees the result. */
 char *term_safe(const char *text);
@@ -37,11 +37,11 @@ int term_columns(const char *text, size_t len);
 #define TERM_INDENT "    "
 
 /*
- * Print a text and a newline from column `at` on; term_wrap() makes it printable first. Lines break between words, and
- * begin with `margin`, or with TERM_INDENT if a margin of blanks is too wide.
+ * Print a text and a newline from column `at` on. Lines break between words, and begin with `margin`, or with
+ * TERM_INDENT if a margin of blanks is too wide. term_wrap() makes the text printable, for standard output.
  */
-void term_wrap(const struct term *term, int at, const char *margin, const char *text);
+void term_wrap(int at, const char *margin, const char *text);
 void term_wrap_printable(const struct term *term, int at, const char *margin, const char *text);
 
 /* term_wrap() behind a word that ends in column `at`: begins in column `from` or, behind a long word, two further. */
-void term_wrap_behind(const struct term *term, int at, int from, const char *text);
+void term_wrap_behind(int at, int from, const char *text);

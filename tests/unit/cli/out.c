@@ -216,7 +216,7 @@ static const char *wrapped(int width, const char *text)
 {
 	memory_begin();
 	fputs(">> ", memory);
-	term_wrap(&(struct term){ .to = memory, .width = width }, 3, "   ", text);
+	term_wrap_printable(&(struct term){ .to = memory, .width = width }, 3, "   ", text);
 	return memory_end();
 }
 
