@@ -13,7 +13,7 @@
 #include "decide/capacity.h"
 #include "decide/nova_inventory.h"
 
-enum { HOST_SIZE = 256, NOTE_SIZE = 160 };
+enum { HOST_SIZE = 256 };
 
 struct export
 {
@@ -79,15 +79,15 @@ static void print_placement(const struct export *export)
 
 	for (EACH(const struct nova_provider *, p, export->nova.providers, export->nova.n)) {
 		autofree char *name = mem_format("%s_%s", export->host, p->device);
-		char note[NOTE_SIZE] = "";
+		autofree char *note = NULL;
 
 		if (p->limited)
-			snprintf(note, NOTE_SIZE, "max_instances = %d leaves too few for it, so Nova offers none",
-				 p->section->max_instances);
+			note = mem_format("max_instances = %d leaves too few for it, so Nova offers none",
+					  p->section->max_instances);
 		else if (*p->twice)
-			snprintf(note, NOTE_SIZE, "%s is defined for two parents; see 'vgpu-lease check'", p->twice);
+			note = mem_format("%s is defined for two parents; see 'vgpu-lease check'", p->twice);
 		else if (p->defined)
-			snprintf(note, NOTE_SIZE, "%d of them only defined; see 'vgpu-lease check'", p->defined);
+			note = mem_format("%d of them only defined; see 'vgpu-lease check'", p->defined);
 		row_begin(rows);
 		row_text(rows, COL_PROVIDER, "name", name);
 		json_out_string(rows->json, "parent", p->parent->name);

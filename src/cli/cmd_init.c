@@ -173,12 +173,12 @@ static int has_line(int dir, const char *path, int flags, const char *pattern)
 static int print_nova(FILE *to, const struct host *host, struct err *err)
 {
 	/* The path of the root directory can contain pattern characters, so use its descriptor. */
-	autofree char *root = mem_format("/proc/self/fd/%d", host->root), *names = mem_strdup("");
+	autofree char *root = mem_format("/proc/self/fd/%d", host->root);
+	char names[2048] = "";
 	bool found = false;
 
 	for (size_t i = 0; i < ARRAY_SIZE(nova_files); i++) {
-		autofree char *pattern = mem_format("%s%s{,/*.conf}", root, nova_files[i]), *before = names;
-		const char *name = sys_exists(host->root, nova_files[i] + 1) ? nova_files[i] : "";
+		autofree char *pattern = mem_format("%s%s{,/*.conf}", root, nova_files[i]);
 		glob_t files = { 0 };
 		int r = 0;
 
@@ -195,9 +195,10 @@ static int print_nova(FILE *to, const struct host *host, struct err *err)
 								       : files.gl_pathv[n] + strlen(root));
 		}
 		globfree(&files);
-		names = mem_format("%s%s%s", before, *before && *name ? ", " : "", name);
 		if (r < 0)
 			return r;
+		if (sys_exists(host->root, nova_files[i] + 1))
+			text_add(names, sizeof(names), "%s%s", *names ? ", " : "", nova_files[i]);
 	}
 	if (!found)
 		return 0;

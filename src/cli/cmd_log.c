@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
-#include <stdlib.h>
 #include <string.h>
 #include <systemd/sd-journal.h>
 #include <unistd.h>

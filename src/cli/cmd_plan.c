@@ -2,7 +2,6 @@
 /* vgpu-lease plan FILE: show what would happen to a domain's vGPUs, and why. Writes nothing. */
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/mem.h"

@@ -13,6 +13,8 @@
 
 static void write_chars(FILE *to, const char *s)
 {
+	static const char escaped[] = "\"\\\n\t", letters[] = "\"\\nt";
+
 	while (*s) {
 		unsigned c;
 		size_t len = text_char(s, &c);
@@ -28,12 +30,8 @@ static void write_chars(FILE *to, const char *s)
 			s++;
 			continue;
 		}
-		if (*s == '"' || *s == '\\')
-			fprintf(to, "\\%c", *s);
-		else if (*s == '\n')
-			fputs("\\n", to);
-		else if (*s == '\t')
-			fputs("\\t", to);
+		if (strchr(escaped, *s))
+			fprintf(to, "\\%c", letters[strchr(escaped, *s) - escaped]);
 		else if (!text_char_shows(c) && c > 0xffff) /* two surrogates */
 			fprintf(to, "\\u%04x\\u%04x", 0xd7c0 + (c >> 10), 0xdc00 + (c & 0x3ff));
 		else if (!text_char_shows(c))

@@ -198,6 +198,7 @@ static void print_vgpu(const struct facts *facts)
 	const struct inv_pgpu *card = facts->row->card;
 	const char *model = facts->row->model;
 	const char *class = out_class(&facts->cmd->config, ref->type);
+	char numa[32] = "";
 
 	out_say("vGPU %s", ref->id);
 	if (*ref->type)
@@ -212,9 +213,8 @@ static void print_vgpu(const struct facts *facts)
 	if (*ref->parent && strcmp(ref->parent, ref->pgpu) != 0 && strcmp(ref->parent, ref->id) != 0)
 		line_of("parent", "%s", ref->parent);
 	if (card->numa != UNKNOWN)
-		line_of("pGPU", "%s%s%s, NUMA node %d", ref->pgpu, *model ? ", " : "", model, card->numa);
-	else if (*ref->pgpu)
-		line_of("pGPU", "%s%s%s", ref->pgpu, *model ? ", " : "", model);
+		snprintf(numa, sizeof(numa), ", NUMA node %d", card->numa);
+	line_of("pGPU", "%s%s%s%s", ref->pgpu, *model ? ", " : "", model, numa);
 	line_of("device", "%s", device_words(facts));
 	if (facts->open > 0)
 		line_of("open", "in process %d", (int)facts->pid);
