@@ -109,6 +109,7 @@ void table_start(struct table *table, const struct table_layout *layout, const s
 	if (scols_table_set_column_separator(table->scols, "  ") < 0)
 		mem_out();
 	scols_table_enable_noencoding(table->scols, 1);
+	scols_table_enable_minout(table->scols, 1);
 	scols_table_enable_noheadings(table->scols, options->no_headings);
 	scols_table_set_termforce(table->scols, SCOLS_TERMFORCE_NEVER);
 	for (; *shown != COL_NONE; shown++)
@@ -174,24 +175,14 @@ static char *draw_table(const struct table *table, bool colours)
 	return mem_check(text);
 }
 
-/* Returns the length of a line without trailing blanks. *next: the next line. */
-static size_t line_len(const char *line, const char **next)
-{
-	size_t len = strcspn(line, "\n");
-
-	*next = line + len + (line[len] == '\n');
-	while (len && line[len - 1] == ' ')
-		len--;
-	return len;
-}
-
 static bool fits(const struct table *table, int width)
 {
 	autofree char *text = draw_table(table, false);
+	char *rest = text, *line;
 	bool fit = true;
 
-	for (const char *line = text, *next; *line; line = next)
-		fit &= term_columns(line, line_len(line, &next)) <= width;
+	while ((line = strsep(&rest, "\n")))
+		fit &= term_columns(line, strlen(line)) <= width;
 	return fit;
 }
 
@@ -251,22 +242,19 @@ static void print_rows(const struct table *table, size_t rows, const struct term
 	autofree char *text = draw_table(table, term->colour && !wide);
 	struct libscols_iter *order = mem_check(scols_new_iter(SCOLS_ITER_FORWARD));
 	bool heading = !table->options->no_headings;
-	const char *line = text, *next;
 	struct libscols_line *row;
+	char *rest = text, *line;
 
-	for (size_t i = 0; *line && (heading || i < rows); heading = false, line = next) {
-		int len = (int)line_len(line, &next);
+	for (size_t i = 0; (heading || i < rows) && (line = strsep(&rest, "\n")); heading = false) {
 		const char *more = "-";
 
 		if (!heading && scols_table_next_line(table->scols, order, &row) == 0 && below)
 			more = scols_line_get_column_data(row, below);
 		i += !heading;
-		if (wide) {
-			autofree char *row_text = mem_format("%.*s", len, line);
-			term_wrap_printable(term, 0, TERM_INDENT, row_text);
-		} else {
-			fprintf(term->to, "%.*s\n", len, line);
-		}
+		if (wide)
+			term_wrap_printable(term, 0, TERM_INDENT, line);
+		else
+			fprintf(term->to, "%s\n", line);
 		if (strcmp(more, "-") == 0)
 			continue;
 		fputs("    ", term->to);
