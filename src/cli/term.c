@@ -85,23 +85,15 @@ char *term_safe(const char *text)
 
 int term_columns(const char *text, size_t len)
 {
-	mbstate_t state = { 0 };
+	autofree char *part = mem_strndup(text, len);
+	autofree wchar_t *wide = mem_new(len + 1, sizeof(*wide));
 	int columns = 0;
 
-	while (len) {
-		wchar_t c;
-		size_t n = mbrtowc(&c, text, len, &state);
-		int width = n - 1 < len ? wcwidth(c) : 1;
-
-		/* A byte that is invalid in the locale takes one column. */
-		if (n - 1 >= len) {
-			state = (mbstate_t){ 0 };
-			n = 1;
-		}
-		columns += width > 0 ? width : 0;
-		text += n;
-		len -= n;
-	}
+	/* Without a UTF-8 locale, a byte takes one column. */
+	if (mbstowcs(wide, part, len + 1) == (size_t)-1)
+		return (int)len;
+	for (const wchar_t *c = wide; *c; c++)
+		columns += wcwidth(*c) > 0 ? wcwidth(*c) : 0;
 	return columns;
 }
 
