@@ -91,10 +91,8 @@ const struct command cmd_attach = {
 	.operands = { "DOMAIN" },
 	.options = CMD_DRY_RUN | CMD_TYPE | CMD_PERSISTENT | CMD_CONNECT,
 	.summary = "Lease another vGPU and attach it to a running domain",
-	.help = "Pool, quota and placement apply as for a start; without available capacity the\n"
-		"command is refused. --type is an ID, a name or a class, and is optional if the\n"
-		"pool has only one type. --persistent also adds the vGPU to the domain's\n"
-		"definition. A failed attach is undone.\n",
+	.help = "--type is an ID, a name or a class, and is optional if the pool has only one\n"
+		"type. Pool, quota and placement apply as for a start.\n",
 	.needs = CMD_WRITE | CMD_LIBVIRT | CMD_CONFIG_MUST,
 	.run = attach,
 };
@@ -104,10 +102,8 @@ const struct command cmd_detach = {
 	.operands = { "DOMAIN", "ID" },
 	.options = CMD_DRY_RUN | CMD_PERSISTENT | CMD_CONNECT,
 	.summary = "Detach a vGPU from a running domain and release it",
-	.help = "Wait up to release_timeout until QEMU reports that the guest has released the\n"
-		"device. If it does not, the lease is kept, and the device handler or another\n"
-		"detach releases the vGPU later. --persistent also removes the vGPU from the\n"
-		"domain's definition.\n",
+	.help = "If the guest does not release the device within release_timeout, the lease is\n"
+		"kept, and the device handler or another detach releases the vGPU later.\n",
 	.needs = CMD_WRITE | CMD_LIBVIRT,
 	.run = detach,
 };
@@ -117,10 +113,8 @@ const struct command cmd_suspend = {
 	.operands = { "DOMAIN" },
 	.options = CMD_CONNECT,
 	.summary = "Save a domain (managed save) without its vGPUs",
-	.help = "This is a managed save, for guests that cannot be saved with a vGPU; 'virsh\n"
-		"suspend' only pauses a guest. Detach and release the vGPUs, then save the domain\n"
-		"with a list of them. If the guest does not release a vGPU, or the save fails,\n"
-		"attach the vGPUs again.\n",
+	.help = "For guests that cannot be saved with a vGPU; 'virsh suspend' only pauses one. If\n"
+		"the guest does not release a vGPU, or the save fails, attach the vGPUs again.\n",
 	.needs = CMD_WRITE | CMD_LIBVIRT | CMD_CONFIG_MUST,
 	.run = suspend_or_resume,
 };
@@ -130,11 +124,8 @@ const struct command cmd_resume = {
 	.operands = { "DOMAIN" },
 	.options = CMD_CONNECT,
 	.summary = "Restore a domain that 'suspend' saved, with its vGPUs",
-	.help = "This restores a managed save; 'virsh resume' only continues a paused guest.\n"
-		"Lease vGPUs with the same types and UUIDs, restore the domain, and attach the\n"
-		"vGPUs at their previous addresses in the guest. If there is not enough capacity\n"
-		"for all of them, the domain remains saved. If the domain was started some other\n"
-		"way, attach the missing vGPUs.\n",
+	.help = "If there is not enough capacity for all of its vGPUs, the domain remains saved.\n"
+		"If it was started some other way, attach the missing vGPUs.\n",
 	.needs = CMD_WRITE | CMD_LIBVIRT | CMD_CONFIG_MUST,
 	.run = suspend_or_resume,
 };
@@ -218,9 +209,8 @@ const struct command cmd_release = {
 	.operands = { "ID" },
 	.options = CMD_DRY_RUN,
 	.summary = "Release one vGPU",
-	.help = "'vgpu-lease list' shows the IDs. A created device is removed with its lease; an\n"
-		"adopted device is kept, and only the lease is removed. If a process has the\n"
-		"device open, the release is refused, and nothing is changed.\n",
+	.help = "'vgpu-lease list' shows the IDs. An adopted device is kept; a device that a\n"
+		"process has open is not released.\n",
 	.needs = CMD_WRITE,
 	.run = release,
 };

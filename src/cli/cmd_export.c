@@ -267,13 +267,9 @@ const struct command cmd_export = {
 	.summary = "Print OpenStack configuration and inventory",
 	.help = "FORMAT is one of:\n"
 		"\n"
-		"nova-provider-config  A file for /etc/nova/provider_config, with traits for the\n"
-		"                      resource providers of nova-compute, one per parent of\n"
-		"                      mdevs.\n"
-		"\n"
-		"placement             The resource providers, and what Nova counts on each.\n"
-		"\n"
-		"nova-pci              Section [pci] of nova.conf for the VFs of the pool.\n",
+		"nova-provider-config  Traits of the resource providers, for provider_config\n"
+		"placement             The resource providers, and what Nova counts on each\n"
+		"nova-pci              Section [pci] of nova.conf for the VFs of the pool\n",
 	.needs = CMD_CONFIG_MUST,
 	.table = &layout,
 	.check = check,

@@ -148,19 +148,12 @@ const struct command cmd_gc = {
 	.summary = "Release unused leases and remove orphans",
 	.help = "Release leases that are pending, expired, or of domains that no longer run.\n"
 		"Remove orphans: devices created for a guest that are not open, not leased, not\n"
-		"named in the XML of a domain on this host, not started at boot by mdevctl, and\n"
-		"idle for reclaim_grace. With nova_conf, Nova's orphans are removed even if\n"
-		"mdevctl starts them at boot, and so are Nova's mdevctl definitions that have no\n"
-		"device and no domain. Print the action or the reason for each. If a release\n"
-		"fails, the exit status is 1.\n"
+		"named by a domain or started at boot by mdevctl, and idle for reclaim_grace.\n"
+		"Print the action or the reason for each. A failed release sets the status 1.\n"
 		"\n"
-		"Devices and definitions that were not created for a guest, such as a pool that a\n"
-		"deployment creates at boot, are kept. --unused removes them under the same\n"
-		"conditions, and lists them first.\n"
-		"\n"
-		"--pgpu considers only this pGPU. --type skips orphans and definitions of other\n"
-		"types, but no leases. --domain and --state consider only matching leases, and no\n"
-		"orphans.\n",
+		"--unused also removes devices that were not created for a guest, under the same\n"
+		"conditions, and lists them first. --type does not apply to leases; --domain and\n"
+		"--state consider only leases.\n",
 	.table = &layout,
 	.needs = CMD_WRITE | CMD_CONFIG_READ,
 	.run = gc,
@@ -259,10 +252,8 @@ const struct command cmd_retype = {
 	.operands = { "PGPU", "TYPE" },
 	.options = CMD_DRY_RUN | CMD_GRACE,
 	.summary = "Remove the vGPUs that block another type",
-	.help = "Configure the pGPU for TYPE first; otherwise the error shows what to edit. vGPUs\n"
-		"of other types are then released or removed under the conditions of gc --unused,\n"
-		"and the action or the reason is printed for each. If a running domain leases one\n"
-		"of them, nothing is removed.\n"
+	.help = "Configure the pGPU for TYPE first. Then release or remove its vGPUs of other\n"
+		"types under the conditions of gc --unused; none if a running domain leases one.\n"
 		"\n"
 		"If another GPU now has an address of [vf_NAME], retype ADDRESS NAME accepts it.\n",
 	.needs = CMD_WRITE | CMD_CONFIG_MUST,

@@ -258,13 +258,9 @@ const struct command cmd_init = {
 	.name = "init",
 	.options = CMD_INIT_WRITE,
 	.summary = "Print a first configuration for this host",
-	.help = "Each pGPU gets the type of its existing vGPUs, or of its mdevctl definitions. A\n"
-		"pGPU without either gets a type of at least 2048 MiB; an NVIDIA pGPU gets a Q\n"
-		"type. pGPUs that are not ready, or have several types, are left out, with the\n"
-		"reason.\n"
-		"\n"
-		"--write also writes /etc/vgpu-lease.conf (or FILE of --config) if it does not\n"
-		"exist or has no settings, like the file of the package.\n",
+	.help = "Each pGPU gets the type of its existing vGPUs or mdevctl definitions, else one\n"
+		"of at least 2048 MiB. pGPUs that are not ready, or have several types, are left\n"
+		"out, with the reason. --write never replaces a file that has settings.\n",
 	.needs = CMD_CONFIG_OWN,
 	.run = run,
 };

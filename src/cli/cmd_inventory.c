@@ -347,10 +347,8 @@ const struct command cmd_inventory = {
 	.options = CMD_TABLE | CMD_PGPU | CMD_TYPE,
 	.summary = "List physical GPUs, their types and any problems",
 	.help = "TYPE is the configured type, or the first of several; CAPACITY, USED and\n"
-		"AVAILABLE count it (--json has all types). REASON is why the pGPU is not in the\n"
-		"pool or has no capacity available. pGPUs that the configuration names but that\n"
-		"provide no vGPUs are listed as well. If no pool is configured, every NVIDIA, AMD\n"
-		"or Intel GPU that could have vGPUs is listed.\n",
+		"AVAILABLE count it. REASON is why the pGPU is not in the pool or has no capacity\n"
+		"available. Without a pool, list every GPU that could have vGPUs.\n",
 	.table = &layout,
 	.run = inventory,
 };

@@ -74,13 +74,10 @@ const struct command cmd_list = {
 	.name = "list",
 	.options = CMD_TABLE | CMD_DOMAIN | CMD_PGPU | CMD_TYPE | CMD_STATE,
 	.summary = "List the leases: which domain has which vGPU",
-	.help = "STATE is reserved (for an incoming migration or a restore), creating, active or\n"
-		"releasing (until no process has the device open). ORIGIN is created (by the\n"
-		"hook, which removes the device on release) or adopted (the device existed\n"
-		"before, or belongs to mdevctl or Nova, and is kept). AGE is the time in this\n"
-		"state. INSTANCE is the name in Nova; the column is omitted if no domain has one.\n"
-		"NOTE shows problems. Further columns: PGPU, NUMA, MIB (framebuffer), FRAMEWORK,\n"
-		"PROJECT, SINCE.\n",
+	.help = "STATE is reserved (for a migration or a restore), creating, active or releasing.\n"
+		"ORIGIN is created (the hook removes the device on release) or adopted (it keeps\n"
+		"the device). AGE is the time in this state. NOTE shows problems. Further\n"
+		"columns: PGPU, NUMA, MIB (framebuffer), FRAMEWORK, PROJECT, SINCE.\n",
 	.table = &leases_layout,
 	.run = list,
 };
@@ -192,9 +189,8 @@ const struct command cmd_types = {
 	.options = CMD_TABLE | CMD_PGPU | CMD_TYPE,
 	.summary = "List the vGPU types that the pGPUs provide",
 	.help = "CAPACITY, USED and AVAILABLE count the pGPUs configured for the type, marked\n"
-		"with *. HOST is the number available on all pGPUs of the host. CLASS is shown\n"
-		"for enabled types. The types of a pGPU share its capacity, so their numbers\n"
-		"cannot be summed.\n",
+		"with *. HOST is the number available on all pGPUs of the host. The types of a\n"
+		"pGPU share its capacity, so their numbers cannot be summed.\n",
 	.table = &types_layout,
 	.run = types,
 };

@@ -180,19 +180,12 @@ const struct command cmd_rewrite = {
 	.operands = { "FILE|DOMAIN" },
 	.options = CMD_ALL | CMD_IN_PLACE | CMD_CONNECT,
 	.summary = "Replace the placeholders in a domain XML with UUIDs",
-	.help = "Print the domain XML in FILE, with a random UUID for each placeholder; - is\n"
-		"standard input. If the argument is not a file but a DOMAIN of libvirt, change\n"
-		"its definition, and print each replacement.\n"
+	.help = "FILE is a domain XML; - is standard input. If the argument is not a file but a\n"
+		"DOMAIN of libvirt, change its definition, and print each replacement.\n"
 		"\n"
 		"A placeholder is 00000000-0000-0000-0000-0000000000NN and means \"lease a vGPU\n"
-		"for this domain\". A UUID that has a device, an mdevctl definition or a lease on\n"
-		"this host, or has had a lease, is not a placeholder. A cold start needs the\n"
-		"final UUID in the definition, because libvirt does not accept a changed one.\n"
-		"\n"
-		"A <vgpu:device> with such a UUID also gets the facts that the target of a\n"
-		"migration compares: type, name, framework, model and driver version. If the\n"
-		"domain cannot start with the address of its VF on this host, the address of a\n"
-		"free VF of the pool replaces it. Nothing else is changed.\n",
+		"for this domain\", if the UUID has no device, mdevctl definition or lease on this\n"
+		"host, and has had no lease. <vgpu:device> gets the facts for a migration.\n",
 	.needs = CMD_BARE,
 	.check = check_call,
 	.run = run,

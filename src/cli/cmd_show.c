@@ -278,12 +278,9 @@ const struct command cmd_show = {
 	.summary = "Show a domain, a vGPU or a physical GPU",
 	.help = "OBJECT is a domain (name or UUID), a vGPU (ID) or a pGPU (address).\n"
 		"\n"
-		"For a domain, print one line per vGPU: whether it is in libvirt's running domain\n"
-		"and in its definition, the lease, whether the device exists, and the process\n"
-		"that has it open. Differences and their fixes follow; the exit status is then 1.\n"
-		"\n"
-		"For a vGPU or a pGPU, print all that is known, and the latest events (see\n"
-		"'vgpu-lease log').\n",
+		"For a domain, compare libvirt, the leases and the kernel; differences and their\n"
+		"fixes follow, and the exit status is then 1. For a vGPU or a pGPU, print all\n"
+		"that is known, and the latest events.\n",
 	.table = &layout,
 	.run = run,
 };

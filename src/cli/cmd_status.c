@@ -64,14 +64,9 @@ const struct command cmd_status = {
 	.name = "status",
 	.options = CMD_JSON | CMD_DOMAIN | CMD_PGPU | CMD_TYPE | CMD_STATE,
 	.summary = "Show the host at a glance (default command)",
-	.help = "Print a tree of the host: the problems that 'vgpu-lease check' finds, then each\n"
-		"pGPU with its framebuffer and instances in use, and its vGPUs with domain, type,\n"
-		"framebuffer, state, time in this state, and ID. A narrow terminal omits the\n"
-		"framebuffer or the ID. Problems do not change the exit status.\n"
-		"\n"
-		"--domain, --type and --state select vGPUs, and the pGPUs that have them; --type\n"
-		"alone also selects the pGPUs configured for it. The bars always show the whole\n"
-		"pGPU.\n",
+	.help = "Print the problems that 'vgpu-lease check' finds, and each pGPU with its\n"
+		"framebuffer and instances in use, and its vGPUs. --type alone also selects the\n"
+		"pGPUs configured for it. Problems do not change the exit status.\n",
 	.needs = CMD_CONFIG_OWN,
 	.run = run,
 };
@@ -130,14 +125,8 @@ const struct command cmd_check = {
 	.name = "check",
 	.options = CMD_JSON,
 	.summary = "Check the configuration against this host",
-	.help = "Check the configuration, its pGPUs, a start with each enabled type, the mdevctl\n"
-		"definitions, the hook and the state, and print one line per check:\n"
-		"\n"
-		"  PASS  no problem\n"
-		"  WARN  needs attention, such as a full pGPU\n"
-		"  FAIL  broken, or not as configured; the exit status is 1\n"
-		"\n"
-		"Nothing is changed.\n",
+	.help = "Print one line per check: PASS, WARN (needs attention, such as a full pGPU) or\n"
+		"FAIL (broken, or not as configured; the exit status is 1). Nothing is changed.\n",
 	.needs = CMD_BARE,
 	.run = check_now,
 };

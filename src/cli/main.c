@@ -166,6 +166,7 @@ static void print_help(const struct command *command)
 		printf("usage: vgpu-lease %s [OPTION]...\n\n%s\n", call_form(form, command), command->summary);
 		printf("\n%s\n", command->help);
 		args_help(stdout, options, command->options);
+		printf("\nvgpu-lease(8) has the details.\n");
 		return;
 	}
 	printf("usage: vgpu-lease [COMMAND] [OPTION]...\n\nShow and manage the vGPUs of libvirt guests.\n\n");
