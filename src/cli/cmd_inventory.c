@@ -17,8 +17,7 @@ static void add_row(struct status *status, const struct inv_pgpu *card, const st
 	const struct cmd *cmd = status->cmd;
 	const struct section *section = missing ? missing : card->pool.section;
 	struct card_row *row = &status->rows[status->nrows];
-	const char *reason = card->reason;
-	char none[REASON_SIZE];
+	const bool configured = config_is_valid(&cmd->config);
 
 	if (cmd->call->pgpu && strcmp(cmd->call->pgpu, card->address) != 0)
 		return;
@@ -32,17 +31,16 @@ static void add_row(struct status *status, const struct inv_pgpu *card, const st
 		row->mib = capacity_framebuffer(&cmd->world, card);
 		capacity_count(&row->count, &cmd->world, card, inventory_offer(card, row->type));
 	}
-	if (card->pool.in_pool)
-		reason = row->count.reason;
-	else if (card->ready)
-		reason = config_is_valid(&cmd->config) ? card->pool.reason : cmd->config.why.text;
 	/* Without a configuration, give the reason why 'vgpu-lease init' would leave out the card. */
-	if (card->ready && !config_is_valid(&cmd->config) && card->framework == FW_MDEV && !inventory_offered(card) &&
-	    !inventory_next_on(&cmd->world.inv, card, NULL)) {
-		inventory_no_offer(card, none);
-		reason = none;
-	}
-	snprintf(row->reason, sizeof(row->reason), "%.*s", (int)sizeof(row->reason) - 1, reason);
+	if (card->ready && !configured && card->framework == FW_MDEV && !inventory_offered(card) &&
+	    !inventory_next_on(&cmd->world.inv, card, NULL))
+		inventory_no_offer(card, row->reason);
+	else
+		text_cut(row->reason, sizeof(row->reason),
+			 card->pool.in_pool ? row->count.reason
+			 : !card->ready     ? card->reason
+			 : configured       ? card->pool.reason
+					    : cmd->config.why.text);
 }
 
 /* Is the pGPU configured for this type? A missing pGPU also counts. */
@@ -147,8 +145,7 @@ int cmd_check_filters(struct cmd *cmd, struct err *err)
 
 void cards_offers(struct rows *rows, const struct world *world, const struct card_row *row)
 {
-	for (size_t i = 0; !row->missing && i < row->card->noffers; i++) {
-		const struct inv_offer *offer = &row->card->offers[i];
+	for (EACH(const struct inv_offer *, offer, row->card->offers, row->card->noffers)) {
 		bool configured = pool_serves(row->card, offer->type->id);
 		struct capacity_count count;
 

@@ -149,6 +149,10 @@ static int run(struct cmd *cmd, struct err *err)
 	struct stat was;
 	int r;
 
+	if (in_place && strcmp(file, "-") == 0) {
+		err_set(err, EINVAL, "--in-place requires a file, not standard input");
+		return CMD_USAGE;
+	}
 	if (in_place && stat(file, &was) == 0 && !S_ISREG(was.st_mode)) {
 		err_set(err, EOPNOTSUPP, "%s: not a regular file", file);
 		return CMD_USAGE;
@@ -168,13 +172,6 @@ static int run(struct cmd *cmd, struct err *err)
 	return CMD_DONE;
 }
 
-static int check_call(struct cmd_call *call, struct err *err)
-{
-	if (!call->in_place || strcmp(call->args.operands[0], "-") != 0)
-		return 0;
-	return err_set(err, EINVAL, "--in-place requires a file, not standard input");
-}
-
 const struct command cmd_rewrite = {
 	.name = "rewrite",
 	.operands = { "FILE|DOMAIN" },
@@ -187,6 +184,5 @@ const struct command cmd_rewrite = {
 		"for this domain\", if the UUID has no device, mdevctl definition or lease on this\n"
 		"host, and has had no lease. <vgpu:device> gets the facts for a migration.\n",
 	.needs = CMD_BARE,
-	.check = check_call,
 	.run = run,
 };

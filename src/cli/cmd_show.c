@@ -234,9 +234,10 @@ static int show_domain(struct cmd *cmd, struct err *err)
 }
 
 /* On a simulated host without libvirt, finds the domain by its leases. */
-static int find_leased(struct cmd *cmd, const char *word, struct err *err)
+static int find_leased(struct cmd *cmd, struct err *err)
 {
 	autoleases struct leases leases = { 0 };
+	const char *word = cmd->call->args.operands[0];
 	char similar[CMD_SIMILAR_SIZE];
 	struct err why;
 
@@ -264,10 +265,7 @@ static int run(struct cmd *cmd, struct err *err)
 	kind = show_kind(cmd);
 	if (kind != SHOW_DOMAIN)
 		return show_object(cmd, kind == SHOW_VGPU, err);
-	if (call->args.root && !call->connect)
-		r = find_leased(cmd, call->args.operands[0], err);
-	else
-		r = cmd_open_domain(cmd, err);
+	r = call->args.root && !call->connect ? find_leased(cmd, err) : cmd_open_domain(cmd, err);
 	return r < 0 ? r : show_domain(cmd, err);
 }
 

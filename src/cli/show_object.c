@@ -285,7 +285,7 @@ static void print_pgpu(const struct status *status, const struct card_row *row)
 		if (strcmp(world->failures[i].pgpu, card->address) == 0)
 			line_of("failed", "creation of %s, in the last minutes; this pGPU is tried last",
 				world->failures[i].type);
-	if (row->missing || !card->noffers)
+	if (!card->noffers)
 		return;
 	putchar('\n');
 	cards_offers(cmd_rows(status->cmd, &types_layout, NULL), world, row);
