@@ -90,10 +90,7 @@ int cmd_open_domain(struct cmd *cmd, struct err *err)
 	return r;
 }
 
-/*
- * Replaces a type's name with its ID. Accepts an unknown ID, because a lease can still have that type.
- * cmd_check_filters() refuses an ID that no lease has.
- */
+/* Replaces a type's name with its ID. cmd_check_filters() refuses an unknown ID, unless a lease has it. */
 static int take_type(struct cmd *cmd, const char **word, struct err *err)
 {
 	autofree struct inv_type *known = NULL;

@@ -15,7 +15,7 @@
 #include "act/preview.h"
 #include "state/store.h"
 
-/* Fails if the --type is not enabled. Without --type, fails if the pool has no type or several. */
+/* Without --type, the pool must have just one type. */
 static int check_type(struct cmd *cmd, struct err *err)
 {
 	const char *type = cmd->call->type; /* an ID or a class */

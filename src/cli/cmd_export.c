@@ -22,11 +22,7 @@ struct export
 	const char *host;
 };
 
-/*
- * Prints a provider configuration file (schema 1.0) for nova-compute, with the traits of each parent of mdevs. Skips
- * parents that max_instances excludes. Includes the VFs of a full card, because Nova adds their providers once the card
- * has capacity.
- */
+/* Includes the VFs of a full card, because Nova adds their providers once the card has capacity. */
 static void print_provider_config(const struct export *export)
 {
 	size_t n = 0;
@@ -120,8 +116,8 @@ static bool shares_model(const struct inventory *inv, const struct inv_pgpu *car
 }
 
 /*
- * Prints a device_spec for each VF of this type, and adds one alias per type and model. Exports no more VFs than the
- * capacity of the card, because Nova counts each VF as a device. True if Nova needs resource classes for this model.
+ * Prints no more VFs of this type than the capacity of the card, because Nova counts each VF as a device. Adds an alias
+ * per type and model. True if Nova needs resource classes for this model.
  */
 static bool print_vfs(const struct world *world, const struct inv_pgpu *card, const struct section *section,
 		      char **aliases)

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * vgpu-lease gc: release leases that no domain needs, and remove orphans. retype PGPU TYPE: make a gc pass over the
- * vGPUs of a card that block TYPE.
- */
+/* vgpu-lease gc: release unused leases and remove orphans. retype: make a gc pass over the vGPUs that block a type. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * vgpu-lease init: print or write a first configuration for this host. If a nova.conf enables types, the pool is
- * Nova's; else each card gets a type.
- */
+/* vgpu-lease init: print or write a first configuration. If nova.conf enables types, the pool is Nova's. */
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -35,10 +32,7 @@ static int64_t rank(const struct inv_offer *offer)
 	return ((int64_t)(offer->available > 0) << 33) + ((int64_t)is_q << 32) + size;
 }
 
-/*
- * Reduces the card's offers to one: the type of its vGPUs and mdevctl definitions, else the best type. Warns if the
- * card gets none.
- */
+/* Reduces the offers to the type of the card's vGPUs and mdevctl definitions, else to the best, or warns why none. */
 static void choose(const struct inventory *inv, struct inv_pgpu *card, const struct definition *definitions, size_t n)
 {
 	struct inv_offer *best = NULL;

@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 
-/* Adds a row for a card of the inventory, or for a missing card that the section `missing` configures. */
+/* `missing`: the section that configures a missing card; NULL: the card is in the inventory. */
 static void add_row(struct status *status, const struct inv_pgpu *card, const struct section *missing)
 {
 	const struct cmd *cmd = status->cmd;

@@ -10,10 +10,7 @@
 
 enum { NOTE_SIZE = REASON_SIZE + 64 };
 
-/*
- * Returns the NOTE of a lease: its problem, or when it will be released; NULL: no note. The gc pass read the leases
- * later than the list, so the lease may be gone.
- */
+/* Returns the lease's problem, or when it will end; NULL: neither. It may have ended since the list was read. */
 static const char *note_of(const struct gc_item *item, char buf[NOTE_SIZE])
 {
 	bool active = item && item->leased && item->lease.state == LEASE_ACTIVE;

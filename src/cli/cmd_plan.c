@@ -126,10 +126,7 @@ static void print_json(const struct planning *p, const char *refusal)
 	json_out_string(json, "xml", rewritten->changed ? rewritten->xml : NULL);
 }
 
-/*
- * Decides as the hook would. Checks the XML before the configuration, which does not matter to a domain without vGPUs.
- * The caller frees `doc`.
- */
+/* Decides as the hook would: the XML first, because the configuration does not matter to a domain without vGPUs. */
 static int decide(struct planning *p, struct domxml **doc, struct err *err)
 {
 	struct cmd *cmd = p->cmd;

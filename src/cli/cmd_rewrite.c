@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * vgpu-lease rewrite FILE|DOMAIN: replace placeholders with UUIDs, in hostdevs and metadata. Also adds the migration
- * facts of each new UUID to the metadata.
- */
+/* vgpu-lease rewrite FILE|DOMAIN: replace placeholders with UUIDs, and add their migration facts to the metadata. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -78,10 +75,7 @@ static bool is_domain(const struct cmd_call *call)
 	       !(len > 4 && strcmp(word + len - 4, ".xml") == 0) && access(word, F_OK) < 0;
 }
 
-/*
- * Redefines the domain, or fails if the definition was edited meanwhile. An edit between the comparison and
- * virt_define() is lost, because libvirt cannot compare.
- */
+/* Redefines the domain. An edit between the comparison and virt_define() is lost, because libvirt cannot compare. */
 static int define_if_same(const struct hotplug *hp, const struct rewrite *r, struct err *err)
 {
 	autofree char *now = NULL;

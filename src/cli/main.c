@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The program vgpu-lease: parses the command line, and runs the sub-command. */
+/* The program vgpu-lease. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -43,7 +43,7 @@ static const struct command *find_command(const char *name, struct err *err)
 	return NULL;
 }
 
-/* Parses the options, and takes the command from the first operand. "help COMMAND" means "COMMAND --help". */
+/* "help COMMAND" means "COMMAND --help". */
 static int parse(struct cmd_call *call, const struct command **command, int argc, char **argv, struct err *err)
 {
 	struct args *args = &call->args;
@@ -149,7 +149,6 @@ static int check_call(struct cmd_call *call, const struct command *command, stru
 	return command->check ? command->check(call, err) : 0;
 }
 
-/* Formats the usage, such as "detach DOMAIN ID". */
 static const char *call_form(char buf[40], const struct command *command)
 {
 	text_copy(buf, 40, command->name);

@@ -222,7 +222,7 @@ void out_age(char out[32], int64_t boot_ms)
 		snprintf(out, 32, "%ldd", s / 86400);
 }
 
-/* Parses "-30m", a distance from now. */
+/* "-30m" */
 static bool read_distance(int64_t *at, const char *text, time_t now)
 {
 	static const char units[] = "smhd";

@@ -68,10 +68,7 @@ static void print_bar(const char *margin, int label_width, const char *label, in
 	term_wrap(MARGIN_COLUMNS + label_width + (width > 0 ? width + 2 : 0) + 2, margin, text);
 }
 
-/*
- * Returns the n-th configured type of a pGPU, or NULL, and its counts. `used` includes leases without a device, except
- * releasing leases and leases of plain VFs, which always exist.
- */
+/* Returns the n-th configured type of a pGPU, or NULL. `used` includes leases without a device, unless releasing. */
 static const char *count_type(struct capacity_count *count, const struct status *status, const struct card_row *row,
 			      size_t n)
 {

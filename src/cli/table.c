@@ -19,7 +19,6 @@ static const struct {
 	enum { WORD, NUMBER, TEXT } kind;
 } dictionary[COLUMNS] = { TABLE_COLUMNS(ENTRY) };
 
-/* Returns the n-th column, or COL_NONE after the last. */
 static enum column column_of(const struct table_layout *layout, int n)
 {
 	for (int i = 0; layout->columns[i] != COL_NONE; i++)
@@ -28,7 +27,6 @@ static enum column column_of(const struct table_layout *layout, int n)
 	return layout->more[n];
 }
 
-/* Returns the column of this name, or COL_NONE. */
 static enum column find_column(const struct table_layout *layout, const char *name)
 {
 	enum column column;
@@ -164,7 +162,6 @@ void table_number(struct table *table, enum column column, int number)
 	table_text(table, column, number < 0 ? NULL : text);
 }
 
-/* Returns the table as text, which the caller frees. */
 static char *draw_table(const struct table *table, bool colours)
 {
 	char *text = NULL;
@@ -192,16 +189,12 @@ static void hide_column(struct libscols_column *column, bool hidden)
 			       (scols_column_get_flags(column) & ~SCOLS_FL_HIDDEN) | (hidden ? SCOLS_FL_HIDDEN : 0));
 }
 
-/* Returns the i-th column to omit, or NULL. */
 static struct libscols_column *narrow(const struct table *table, int i)
 {
 	return table->columns[table->layout->narrow[i]];
 }
 
-/*
- * Hides columns until the table fits or no more can be hidden. Returns the column whose text is printed below each row;
- * NULL: none.
- */
+/* Hides columns until the table fits. Returns the column whose text is to be printed below each row; NULL: none. */
 static struct libscols_column *squeeze(struct table *table, int width)
 {
 	struct libscols_column *below = NULL, *column;
