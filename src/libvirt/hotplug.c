@@ -299,11 +299,12 @@ int hotplug_unplug(struct hotplug *hp, const struct domxml *doc, const struct vg
 		return r;
 	r = virt_detach_wait(hp->virt, hp->domain.uuid, xml, req->alias, hp->config->policy.release_timeout_s * 1000,
 			     err);
-	if (r != -ETIMEDOUT && r != -EAGAIN)
+	if (r != -ETIMEDOUT)
 		return r;
-	return err_set(err, -r, "domain %s: the guest %s; vGPU %s stays attached and leased", hp->domain.name,
-		       r == -EAGAIN ? "refused to release it" : "did not release it in time (release_timeout)",
-		       req->id);
+	return err_set(
+		err, ETIMEDOUT,
+		"domain %s: the guest did not release it in time (release_timeout); vGPU %s stays attached and leased",
+		hp->domain.name, req->id);
 }
 
 /* Removes the vGPU from the definition. Returns 1, or 0 if the definition does not name it. */

@@ -53,8 +53,8 @@ int hotplug_attach(struct hotplug *hp, const char *type, bool persistent, struct
  *   0: released
  *   -EPERM: the domain is not running
  *   -ENOENT: the vGPU is neither attached nor leased to the domain; -EBUSY: another process attaches it or has it open
- *   -EAGAIN, -ETIMEDOUT: the guest has not released it, so nothing has changed; or, as the text says, it is detached,
- *   but its release is not finished
+ *   -ETIMEDOUT: the guest has not released it, so nothing has changed; or, as the text says, it is detached, but its
+ *   release is not finished
  *   other: libvirt's error, or that of the release
  */
 int hotplug_detach(struct hotplug *hp, const char *id, bool persistent, struct err *err);

@@ -10,17 +10,9 @@
 	S(virGetLastError)                                                                                             \
 	S(virSetErrorFunc)                                                                                             \
 	S(virEventRegisterDefaultImpl)                                                                                 \
-	S(virEventRunDefaultImpl)                                                                                      \
-	S(virEventAddTimeout)                                                                                          \
-	S(virEventUpdateTimeout)                                                                                       \
-	S(virEventRemoveTimeout)                                                                                       \
 	S(virConnectOpen)                                                                                              \
 	S(virConnectClose)                                                                                             \
 	S(virConnectSetKeepAlive)                                                                                      \
-	S(virConnectRegisterCloseCallback)                                                                             \
-	S(virConnectUnregisterCloseCallback)                                                                           \
-	S(virConnectDomainEventRegisterAny)                                                                            \
-	S(virConnectDomainEventDeregisterAny)                                                                          \
 	S(virConnectListAllDomains)                                                                                    \
 	S(virDomainLookupByName)                                                                                       \
 	S(virDomainLookupByUUIDString)                                                                                 \

@@ -13,8 +13,9 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "internal.h"
+#include "sys/sys.h"
 
-enum { KEEPALIVE_S = 5, KEEPALIVE_COUNT = 5 };
+enum { KEEPALIVE_S = 5, KEEPALIVE_COUNT = 5, POLL_MS = 100 };
 
 static struct {
 	void *handle;
@@ -321,116 +322,27 @@ int virt_set_metadata(struct virt *virt, const char *uuid, const char *ns, const
 	return failed(domain, "cannot change its metadata", err);
 }
 
-enum { EVENTS = 3 };
-
-struct detaching {
-	const char *alias;
-	bool ended;
-	int code; /* positive errno; 0: detached */
-	const char *text;
-	int events[EVENTS], timer; /* libvirt's IDs; -1: not registered */
-	bool has_close;
-};
-
-static void end_wait(struct detaching *d, int code, const char *text)
-{
-	if (d->ended)
-		return;
-	d->ended = true;
-	d->code = code;
-	d->text = text;
-}
-
-static int on_lifecycle(virConnectPtr conn, virDomainPtr domain, int what, int detail, void *arg)
-{
-	(void)conn, (void)domain, (void)detail;
-	if (what == VIR_DOMAIN_EVENT_STOPPED)
-		end_wait(arg, ESHUTDOWN, "the domain stopped");
-	return 0;
-}
-
-static void on_removed(virConnectPtr conn, virDomainPtr domain, const char *alias, void *arg)
-{
-	const struct detaching *d = arg;
-
-	(void)conn, (void)domain;
-	if (strcmp(alias, d->alias) == 0)
-		end_wait(arg, 0, "");
-}
-
-static void on_refused(virConnectPtr conn, virDomainPtr domain, const char *alias, void *arg)
-{
-	const struct detaching *d = arg;
-
-	(void)conn, (void)domain;
-	if (strcmp(alias, d->alias) == 0)
-		end_wait(arg, EAGAIN, "the guest refused to release the device");
-}
-
-static void on_close(virConnectPtr conn, int reason, void *arg)
-{
-	(void)conn, (void)reason;
-	end_wait(arg, ENOTCONN, "connection to libvirt lost");
-}
-
-static void on_late(int timer, void *arg)
-{
-	(void)timer;
-	end_wait(arg, ETIMEDOUT, "the guest did not release the device in time");
-}
-
-/* Registers for the events. Call unlisten() even after a failure. */
-static int listen_to(struct virt *virt, virDomainPtr domain, struct detaching *d, struct err *err)
-{
-	static const struct {
-		int event;
-		virConnectDomainEventGenericCallback on;
-	} events[EVENTS] = {
-		{ VIR_DOMAIN_EVENT_ID_LIFECYCLE, VIR_DOMAIN_EVENT_CALLBACK(on_lifecycle) },
-		{ VIR_DOMAIN_EVENT_ID_DEVICE_REMOVED, VIR_DOMAIN_EVENT_CALLBACK(on_removed) },
-		{ VIR_DOMAIN_EVENT_ID_DEVICE_REMOVAL_FAILED, VIR_DOMAIN_EVENT_CALLBACK(on_refused) },
-	};
-	bool fails = false;
-
-	for (size_t i = 0; i < EVENTS; i++) {
-		d->events[i] = lib.virConnectDomainEventRegisterAny(virt->conn, domain, events[i].event, events[i].on,
-								    d, NULL);
-		fails |= d->events[i] < 0;
-	}
-	d->timer = lib.virEventAddTimeout(-1, on_late, d, NULL);
-	/* Ignore a failure, because libvirt's drivers without a server have no connection to lose. */
-	d->has_close = lib.virConnectRegisterCloseCallback(virt->conn, on_close, d, NULL) == 0;
-	return fails || d->timer < 0 ? failed_to(err, "cannot register for libvirt's events") : 0;
-}
-
-static void unlisten(struct virt *virt, const struct detaching *d)
-{
-	for (size_t i = 0; i < EVENTS; i++)
-		if (d->events[i] >= 0)
-			lib.virConnectDomainEventDeregisterAny(virt->conn, d->events[i]);
-	if (d->timer >= 0)
-		lib.virEventRemoveTimeout(d->timer);
-	if (d->has_close)
-		lib.virConnectUnregisterCloseCallback(virt->conn, on_close);
-}
-
 int virt_detach_wait(struct virt *virt, const char *uuid, const char *xml, const char *alias, int wait_ms,
 		     struct err *err)
 {
-	autodomain virDomainPtr domain = lookup(virt, uuid, err);
-	struct detaching d = { .alias = alias };
-	int r;
+	autofree char *element = mem_format("<alias name='%s'/>", alias);
+	int r = virt_change_device(virt, uuid, false, xml, VIRT_LIVE, err);
+	const int64_t end = sys_now_ms() + wait_ms;
 
-	if (!domain)
-		return -err->code;
-	r = listen_to(virt, domain, &d, err);
-	if (r == 0 && lib.virDomainDetachDeviceFlags(domain, xml, VIR_DOMAIN_AFFECT_LIVE) < 0)
-		r = failed(domain, "cannot detach the device", err);
-	/* Start the timer only now, because the detach itself waits for a while. */
-	if (r == 0)
-		lib.virEventUpdateTimeout(d.timer, wait_ms);
-	while (r == 0 && !d.ended)
-		r = lib.virEventRunDefaultImpl() < 0 ? failed_to(err, "libvirt's event loop") : 0;
-	unlisten(virt, &d);
-	return r == 0 && d.code ? err_set(err, d.code, "%s", d.text) : r;
+	/* The running domain's XML has the device until QEMU has closed it. A busy domain may return no XML. */
+	while (r == 0) {
+		struct virt_domain now;
+		bool attached;
+
+		r = virt_find(virt, uuid, &now, err);
+		if (r == -ENOENT || (r == 0 && !now.running))
+			r = err_set(err, ESHUTDOWN, "the domain stopped");
+		attached = r == -EBUSY || (r == 0 && strstr(now.xml, element));
+		virt_domain_free(&now);
+		if (!attached)
+			break;
+		r = sys_now_ms() < end ? 0 : err_set(err, ETIMEDOUT, "the guest did not release the device in time");
+		sys_sleep_ms(POLL_MS);
+	}
+	return r;
 }

@@ -61,7 +61,6 @@ int virt_change_device(struct virt *virt, const char *uuid, bool attach, const c
 /*
  * Detaches the device with this XML and alias from the running domain, and waits until QEMU has closed it. Returns:
  *   0: detached
- *   -EAGAIN: the guest refused
  *   -ETIMEDOUT: the guest did not respond within `wait_ms`, but can still release it
  *   -ESHUTDOWN: the domain stopped
  *   other: libvirt's error, as above

@@ -86,11 +86,11 @@ static void it_stops(void)
 static void suspend_that_fails(void)
 {
 	begin(true);
-	fake.detach_b = EAGAIN;
-	ok(call(hotplug_suspend) == -EAGAIN && strstr(err.text, B), "a guest that keeps a vGPU is not suspended");
+	fake.detach_b = ETIMEDOUT;
+	ok(call(hotplug_suspend) == -ETIMEDOUT && strstr(err.text, B), "a guest that keeps a vGPU is not suspended");
 	ok(fake.has_a && !fake.record, "and gets the other one back");
 	begin(true);
-	fake.detach_b = EAGAIN;
+	fake.detach_b = ETIMEDOUT;
 	fake.meanwhile = somebody_takes_a;
 	ok_err(call(hotplug_suspend) < 0 && strstr(err.text, B) && strstr(err.text, A) &&
 		       says(err.text, "M_RESUME_DO", "vm1"),
