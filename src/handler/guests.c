@@ -53,44 +53,18 @@ void guests_hang_up(struct guests *g)
 	g->tried = false;
 }
 
-/* `xml` NULL: libvirt does not return the XML now, so it might name any orphan. */
-static void keep_named(struct gc *pass, const char *xml)
-{
-	for (EACH(struct gc_item *, item, pass->items, pass->n))
-		if (orphan_is_due(item) && (!xml || strcasestr(xml, item->vgpu.id)))
-			item->outcome = GC_STAYS;
-}
-
-static void ask_of(struct guests *g, const struct virt_domain *domain, struct gc *pass)
-{
-	autofree char *config = NULL;
-	struct err ignored;
-
-	keep_named(pass, domain->xml);
-	if (!domain->running || !domain->persistent)
-		return;
-	if (virt_xml(g->virt, domain->uuid, VIRT_CONFIG, &config, &ignored) < 0)
-		config = NULL;
-	keep_named(pass, config);
-}
-
 void guests_keep_named(struct guests *g, struct gc *pass)
 {
-	struct virt_domain *all;
+	autofree char *xml = NULL;
 	struct err ignored;
-	size_t n;
+	bool known = guests_connect(g);
 
-	if (!guests_connect(g)) {
-		keep_named(pass, NULL);
-		return;
-	}
 	set_asking(g, true);
-	if (virt_list(g->virt, &all, &n, &ignored) < 0)
-		keep_named(pass, NULL);
-	for (size_t i = 0; i < n; i++)
-		ask_of(g, &all[i], pass);
-	virt_list_free(all, n);
+	known = known && virt_all_xml(g->virt, &xml, &ignored) == 0;
 	set_asking(g, false);
+	for (EACH(struct gc_item *, item, pass->items, pass->n))
+		if (orphan_is_due(item) && (!known || strcasestr(xml, item->vgpu.id)))
+			item->outcome = GC_STAYS;
 }
 
 static int write_facts(struct guests *g, const struct running_domain *domain, const struct inventory *inv,

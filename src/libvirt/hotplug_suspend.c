@@ -201,13 +201,11 @@ int hotplug_resume(struct hotplug *hp, size_t *n, struct err *err)
 			return put_back(hp, "resume", n, err);
 		return err_set(err, EPERM, "domain %s: already running, and no vGPU is missing", name);
 	}
-	r = virt_has_managed_save(hp->virt, hp->domain.uuid, err);
-	if (r < 0)
-		return r;
+	r = virt_saved_xml(hp->virt, hp->domain.uuid, &xml, err);
 	if (r == 0)
 		return err_set(err, ENOENT, "domain %s: no saved image; use 'virsh start %s'", name,
 			       text_operand(name, hp->domain.uuid));
-	if (virt_saved_xml(hp->virt, hp->domain.uuid, &xml, err) < 0 || parse_record(hp, &record, xml, err) < 0)
+	if (r < 0 || parse_record(hp, &record, xml, err) < 0)
 		return -err->code;
 	*n = domxml_request(record)->nvgpus;
 	if (*n == 0)

@@ -7,6 +7,7 @@
 #include <libvirt/libvirt.h>
 #include <libvirt/virterror.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -170,13 +171,6 @@ void virt_domain_free(struct virt_domain *domain)
 	*domain = (struct virt_domain){ 0 };
 }
 
-void virt_list_free(struct virt_domain *list, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		virt_domain_free(&list[i]);
-	free(list);
-}
-
 static int describe(virDomainPtr domain, struct virt_domain *out, struct err *err)
 {
 	char uuid[VIR_UUID_STRING_BUFLEN];
@@ -193,41 +187,42 @@ static int describe(virDomainPtr domain, struct virt_domain *out, struct err *er
 	return out->xml ? 0 : failed(domain, "cannot read its XML", err);
 }
 
-static int add_domain(virDomainPtr domain, struct virt_domain **list, size_t *n, struct err *err)
+static unsigned int xml_flags(unsigned int side)
 {
-	struct virt_domain *out = mem_add(list, n, sizeof(*out));
-	int r = describe(domain, out, err);
-
-	/* List a busy domain, whose XML cannot be read now, without its XML. */
-	if (r < 0 && r != -ENOENT && r != -ENOTCONN && out->name)
-		return 0;
-	if (r < 0) {
-		virt_domain_free(out);
-		--*n;
-	}
-	return r == -ENOENT ? 0 : r;
+	return side == VIRT_CONFIG ? VIR_DOMAIN_XML_INACTIVE | VIR_DOMAIN_XML_SECURE : 0;
 }
 
-int virt_list(struct virt *virt, struct virt_domain **out, size_t *n, struct err *err)
+/* Skips a domain that has disappeared meanwhile. */
+static int print_xml(FILE *to, virDomainPtr domain, struct err *err)
+{
+	static const unsigned int sides[] = { VIRT_LIVE, VIRT_CONFIG };
+
+	for (size_t i = 0; i < ARRAY_SIZE(sides); i++) {
+		autofree char *xml = lib.virDomainGetXMLDesc(domain, xml_flags(sides[i]));
+
+		if (!xml)
+			return failed(domain, "cannot read its XML", err) == -ENOENT ? 0 : -err->code;
+		fputs(xml, to);
+	}
+	return 0;
+}
+
+int virt_all_xml(struct virt *virt, char **xml, struct err *err)
 {
 	virDomainPtr *domains = NULL;
 	int r = 0, found = lib.virConnectListAllDomains(virt->conn, &domains, 0);
+	size_t len;
+	FILE *to = mem_open(xml, &len);
 
-	*out = NULL;
-	*n = 0;
 	if (found < 0)
-		return failed_to(err, "cannot list the domains");
+		r = failed_to(err, "cannot list the domains");
 	for (int i = 0; i < found; i++) {
 		if (r == 0)
-			r = add_domain(domains[i], out, n, err);
+			r = print_xml(to, domains[i], err);
 		lib.virDomainFree(domains[i]);
 	}
 	free(domains);
-	if (r < 0) {
-		virt_list_free(*out, *n);
-		*out = NULL;
-		*n = 0;
-	}
+	mem_close(to);
 	return r;
 }
 
@@ -252,9 +247,8 @@ int virt_find(struct virt *virt, const char *name_or_uuid, struct virt_domain *o
 int virt_xml(struct virt *virt, const char *uuid, unsigned int side, char **xml, struct err *err)
 {
 	autodomain virDomainPtr domain = lookup(virt, uuid, err);
-	unsigned int flags = side == VIRT_CONFIG ? VIR_DOMAIN_XML_INACTIVE | VIR_DOMAIN_XML_SECURE : 0;
 
-	*xml = domain ? lib.virDomainGetXMLDesc(domain, flags) : NULL;
+	*xml = domain ? lib.virDomainGetXMLDesc(domain, xml_flags(side)) : NULL;
 	return *xml ? 0 : failed(domain, "cannot read its XML", err);
 }
 
@@ -289,20 +283,13 @@ int virt_managed_save(struct virt *virt, const char *uuid, struct err *err)
 	return domain && lib.virDomainManagedSave(domain, 0) == 0 ? 0 : failed(domain, "cannot save it", err);
 }
 
-int virt_has_managed_save(struct virt *virt, const char *uuid, struct err *err)
+int virt_saved_xml(struct virt *virt, const char *uuid, char **xml, struct err *err)
 {
 	autodomain virDomainPtr domain = lookup(virt, uuid, err);
 	int r = domain ? lib.virDomainHasManagedSaveImage(domain, 0) : -1;
 
-	return r < 0 ? failed(domain, "cannot tell whether it has a saved image", err) : r;
-}
-
-int virt_saved_xml(struct virt *virt, const char *uuid, char **xml, struct err *err)
-{
-	autodomain virDomainPtr domain = lookup(virt, uuid, err);
-
-	*xml = domain ? lib.virDomainManagedSaveGetXMLDesc(domain, 0) : NULL;
-	return *xml ? 0 : failed(domain, "cannot read the XML of its saved image", err);
+	*xml = r > 0 ? lib.virDomainManagedSaveGetXMLDesc(domain, 0) : NULL;
+	return r == 0 || *xml ? r : failed(domain, "cannot read the XML of its saved image", err);
 }
 
 int virt_start(struct virt *virt, const char *uuid, struct err *err)

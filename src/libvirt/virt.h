@@ -39,9 +39,8 @@ struct virt_domain {
 
 void virt_domain_free(struct virt_domain *domain);
 
-/* Lists all domains, except those that disappear meanwhile. A busy domain can have NULL as its XML. */
-int virt_list(struct virt *virt, struct virt_domain **out, size_t *n, struct err *err);
-void virt_list_free(struct virt_domain *list, size_t n);
+/* The XML of both sides of all domains as one text, which the caller frees even after an error, as of a busy domain. */
+int virt_all_xml(struct virt *virt, char **xml, struct err *err);
 
 /* Finds a domain by name or UUID. A string in UUID form is never a name. */
 int virt_find(struct virt *virt, const char *name_or_uuid, struct virt_domain *out, struct err *err);
@@ -71,10 +70,7 @@ int virt_detach_wait(struct virt *virt, const char *uuid, const char *xml, const
 /* Saves the running domain's memory, which its next start restores. */
 int virt_managed_save(struct virt *virt, const char *uuid, struct err *err);
 
-/* Returns 1 if the domain has a managed save image, 0 if not, or a negative errno. */
-int virt_has_managed_save(struct virt *virt, const char *uuid, struct err *err);
-
-/* The XML in the managed save image. The caller frees it. */
+/* Returns 1 and the XML in the managed save image, which the caller frees; 0: no image. */
 int virt_saved_xml(struct virt *virt, const char *uuid, char **xml, struct err *err);
 
 /* Starts a defined domain, from its saved image if it has one. */

@@ -93,12 +93,8 @@ int virt_xml(struct virt *virt, const char *uuid, unsigned int side, char **xml,
 
 int virt_saved_xml(struct virt *virt, const char *uuid, char **xml, struct err *err)
 {
-	return virt_xml(virt, uuid, VIRT_CONFIG, xml, err);
-}
-
-int virt_has_managed_save(struct virt *virt, const char *uuid, struct err *err)
-{
-	return fake.saved;
+	*xml = NULL;
+	return fake.saved ? virt_xml(virt, uuid, VIRT_CONFIG, xml, err) < 0 ? -err->code : 1 : 0;
 }
 
 int virt_change_device(struct virt *virt, const char *uuid, bool attach, const char *xml, unsigned int sides,
