@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,11 +62,9 @@ void handler_read_config(struct handler *h, bool first)
 
 int handler_open(struct handler *h, const char *root, const char *config_path, struct err *err)
 {
-	*h = (struct handler){ .host.root = -1,
-			       .lock = -1,
-			       .pass.end = -1,
-			       .config_path = config_path,
-			       .last.guests.state = "libvirt is not asked" };
+	*h = (struct handler){
+		.host.root = -1, .lock = -1, .config_path = config_path, .last.guests.state = "libvirt is not asked"
+	};
 	config_default(&h->config);
 	if (host_open(&h->host, root, err) < 0 || handler_hold_lock(h, err) < 0)
 		return -err->code;
@@ -297,9 +294,9 @@ void handler_pass(struct handler *h)
 }
 
 /* The new process must not keep the handler's lock: a hung pass with the lock would look like a handler. */
-static _Noreturn void run(struct handler *h, int end, pid_t parent)
+static _Noreturn void run(struct handler *h, pid_t parent)
 {
-	const int keep[] = { h->host.root, h->host.libvirt, end };
+	const int keep[] = { h->host.root, h->host.libvirt };
 	sigset_t none;
 
 	signal(SIGHUP, SIG_IGN);
@@ -308,7 +305,7 @@ static _Noreturn void run(struct handler *h, int end, pid_t parent)
 		_exit(1);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	sys_close_but(keep, 3);
+	sys_close_but(keep, ARRAY_SIZE(keep));
 	h->last.guests.asking_ms = &h->pass.shared->asking_ms;
 	handler_pass(h);
 	log_close();
@@ -319,20 +316,15 @@ static int launch(struct handler *h, struct err *err)
 {
 	struct pass *pass = &h->pass;
 	pid_t self = getpid();
-	int ends[2];
 
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return err_sys(err, errno, "pipe");
 	pass->arena = mem_arena(ARENA_SIZE);
 	pass->shared = mem_take(pass->arena, sizeof(*pass->shared));
 	pass->late_ms = sys_now_ms() + (int64_t)LATE_S * 1000;
-	pass->end = ends[0];
 	/* The child must open its own log socket. */
 	log_close();
 	pass->pid = fork();
 	if (pass->pid == 0)
-		run(h, ends[1], self);
-	close(ends[1]);
+		run(h, self);
 	if (pass->pid > 0)
 		return 0;
 	err_sys(err, errno, "fork");
@@ -362,11 +354,9 @@ void pass_stop(struct handler *h)
 		kill(pass->pid, SIGKILL);
 		waitpid(pass->pid, NULL, 0);
 	}
-	if (pass->arena) {
-		close(pass->end);
+	if (pass->arena)
 		mem_arena_end(pass->arena);
-	}
-	*pass = (struct pass){ .end = -1 };
+	*pass = (struct pass){ 0 };
 }
 
 int64_t pass_late_ms(const struct handler *h, int64_t next_ms)
@@ -381,13 +371,19 @@ int64_t pass_late_ms(const struct handler *h, int64_t next_ms)
 	return asked < pass->late_ms ? asked : pass->late_ms;
 }
 
+bool pass_has_ended(const struct handler *h)
+{
+	siginfo_t end = { 0 };
+
+	return h->pass.pid && waitid(P_PID, (id_t)h->pass.pid, &end, WEXITED | WNOHANG | WNOWAIT) == 0 && end.si_pid;
+}
+
 int64_t pass_end(struct handler *h)
 {
 	struct pass *pass = &h->pass;
-	struct pollfd end = { .fd = pass->end, .events = POLLIN };
 	const struct remembered *left;
 	struct rusage took = { 0 };
-	bool late = poll(&end, 1, 0) == 0;
+	bool late = !pass_has_ended(h);
 	int status = -1;
 
 	if (late)

@@ -36,7 +36,7 @@ void fault_say(char fault[FAULT_SIZE], const char *what, const char *text)
 	snprintf(fault, FAULT_SIZE, "%s", text);
 }
 
-static int add_watch(struct finisher *f, struct watched *watched, int dir)
+static int add_watch(struct finisher *f, int *watch, int dir)
 {
 	char path[64];
 	int is;
@@ -51,22 +51,22 @@ static int add_watch(struct finisher *f, struct watched *watched, int dir)
 	if (is < 0)
 		return -errno;
 	/* Remove the watch of a directory that was replaced. */
-	if (watched->watch && watched->watch != is)
-		inotify_rm_watch(f->notify, watched->watch);
-	watched->watch = is;
+	if (*watch && *watch != is)
+		inotify_rm_watch(f->notify, *watch);
+	*watch = is;
 	return 0;
 }
 
 /* Any change counts, because an unnecessary pass does no harm. */
-static bool has_changed(struct watched *watched, int dir)
+static bool has_changed(struct timespec *seen, int dir)
 {
-	struct stat was = watched->seen, now;
+	const struct timespec was = *seen;
+	struct stat now;
 
 	if (dir < 0 || fstat(dir, &now) < 0)
 		return false;
-	watched->seen = now;
-	return was.st_ino && (now.st_ino != was.st_ino || now.st_dev != was.st_dev ||
-			      now.st_mtim.tv_sec != was.st_mtim.tv_sec || now.st_mtim.tv_nsec != was.st_mtim.tv_nsec);
+	*seen = now.st_mtim;
+	return was.tv_sec && memcmp(&was, seen, sizeof(was)) != 0;
 }
 
 /*
@@ -82,10 +82,10 @@ static bool watch_directories(struct finisher *f, const struct host *host, const
 
 	for (size_t i = 0; r == 0 && i < WATCHES; i++)
 		if (dirs[i] >= 0)
-			r = add_watch(f, &f->watched[i], dirs[i]);
+			r = add_watch(f, &f->watches[i], dirs[i]);
 	/* Skip WATCH_RUN, to which the handler itself writes. If it is replaced, so is the directory of leases. */
 	for (size_t i = WATCH_LEASES; r < 0 && i < WATCHES; i++)
-		changed |= has_changed(&f->watched[i], dirs[i]);
+		changed |= has_changed(&f->seen[i], dirs[i]);
 	if (r < 0 && !f->unwatched)
 		log_warn("/run/vgpu-lease/leases: cannot be watched, checked every second: %s: raise "
 			 "fs.inotify.max_user_%s",
@@ -103,7 +103,7 @@ static bool is_news(const struct finisher *f, const struct inotify_event *event)
 
 	if (event->mask & IN_Q_OVERFLOW)
 		return true;
-	while (dir < WATCHES && event->wd != f->watched[dir].watch)
+	while (dir < WATCHES && event->wd != f->watches[dir])
 		dir++;
 	if (dir == WATCHES)
 		return false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The device handler without its loop. All state that matters is in the leases; what a pass leaves to the next one only
- * saves time and log lines. While a handler holds its lock, the hook leaves slow releases to the handler's finisher.
+ * saves time and log lines.
  */
 #pragma once
 
@@ -26,11 +26,9 @@ enum { FAULT_SIZE = 256 };
 void fault_say(char fault[FAULT_SIZE], const char *what, const char *text);
 
 /*
- * libvirt, as a pass uses it: to ask whether a domain names an orphan, and to write the migration facts of leased vGPUs
- * into the live metadata of their domains. Never changes a definition, which is the operator's.
- *
- * A pass connects only with something to ask or write, or after a failed attempt, so that an idle libvirtd can exit. No
- * lock is held while libvirt is asked: libvirt can wait for a hook that waits for the lock.
+ * libvirt, as a pass uses it. Never changes a definition, which is the operator's. A pass connects only with something
+ * to ask or write, or after a failed attempt, so that an idle libvirtd can exit. No lock is held meanwhile: libvirt can
+ * wait for a hook that waits for the lock.
  */
 struct guests {
 	const char *uri; /* NULL: libvirt's default */
@@ -38,7 +36,6 @@ struct guests {
 	bool connected;  /* false: the last attempt to connect failed, or libvirt did not answer */
 	char state[256]; /* "connected to libvirt", or the reason for no connection; printable */
 	char untold[FAULT_SIZE];
-	/* Of the current pass: */
 	bool tried;        /* this pass has tried to connect */
 	struct virt *virt; /* NULL: no connection */
 	/* Since when the pass waits for libvirt, in ms; 0: it does not wait. Shared with the loop; NULL: no loop. */
@@ -52,21 +49,22 @@ bool guests_connect(struct guests *guests);
 void guests_set_state(struct guests *guests, bool connected, const char *text);
 void guests_hang_up(struct guests *guests);
 
-/* Keeps the due orphans that a running or defined domain of libvirt names; all of them if libvirt does not answer. */
+/* Keeps the due orphans that libvirt's XML names; all of them if libvirt does not answer. */
 void guests_keep_named(struct guests *guests, struct gc *pass);
 
 /* Writes missing migration facts to the metadata of the domains that the pass has seen running. */
 void guests_tell(struct guests *guests, const struct gc *pass);
 
 /*
- * Removes Nova's orphans, and mdevctl definitions without a device, after reclaim_grace: Nova counts each as a device,
- * even if its type is no longer enabled, and removes none. Only what this pass has judged and libvirt does not name is
- * removed; if libvirt is never asked, its files decide. Takes a few seconds at most. Returns when another pass must
- * remove the rest (CLOCK_MONOTONIC ms); 0: nothing is left.
+ * Removes the due orphans that libvirt does not name; if libvirt is never asked, its files decide. Takes seconds at most.
+ * Returns when another pass must remove the rest (CLOCK_MONOTONIC ms); 0: nothing is left.
  */
 int64_t orphans_remove(struct gc *pass, struct guests *guests);
 
-/* Is this an orphan of Nova's whose reclaim_grace is over, and that nothing keeps? */
+/*
+ * Is this a device or definition of Nova's whose reclaim_grace is over, and that nothing keeps? Nova counts each as a
+ * device, even if its type is no longer enabled, and removes none.
+ */
 bool orphan_is_due(const struct gc_item *item);
 
 /* What a pass leaves to the next one. */
@@ -85,7 +83,6 @@ struct remembered {
  */
 struct pass {
 	pid_t pid;       /* 0: no pass is running */
-	int end;         /* readable when the process ends; -1: none */
 	int64_t late_ms; /* when the process is killed, CLOCK_MONOTONIC */
 	struct arena *arena;
 	struct {
@@ -120,13 +117,12 @@ void handler_pass(struct handler *handler);
 /* Starts a pass in a process of its own, with the handler's lock held. False: the start failed. */
 bool pass_start(struct handler *handler);
 
-/*
- * When the process of the pass is killed. A pass asks libvirt last, which has ASKING_MS left to answer once the next
- * pass is due: at `next_ms`, or at an earlier time that this pass has left.
- */
+/* When the process of the pass is killed if another is due at `next_ms`, or earlier as this pass has left. */
 int64_t pass_late_ms(const struct handler *handler, int64_t next_ms);
 
-/* Ends a pass whose `end` is readable, or kills one that is late. Returns its processor time in ms. */
+bool pass_has_ended(const struct handler *handler);
+
+/* Ends a pass that has ended, or kills one that is late. Returns its processor time in ms. */
 int64_t pass_end(struct handler *handler);
 
 /* Kills the process of a pass, if one runs, and drops its outcome. */
@@ -135,17 +131,12 @@ void pass_stop(struct handler *handler);
 /* The directories of the state, of the leases, and of libvirt's status files. */
 enum { WATCH_RUN, WATCH_LEASES, WATCH_STATUS, WATCHES };
 
-/*
- * Completes releases as soon as any program marks them (inotify; without it, looks every second), and retries at
- * intervals that double up to five seconds. Also notices when a lease disappears or libvirt changes a status file.
- */
+/* Completes releases as soon as any program marks them: with inotify or, if the kernel refuses that, each second. */
 struct finisher {
-	int notify; /* inotify's descriptor; -1: none */
-	struct watched {
-		int watch;        /* 0: none; inotify counts from 1 */
-		struct stat seen; /* the directory's state at the last look, if it has no watch */
-	} watched[WATCHES];
-	bool unwatched; /* the kernel refuses a watch */
+	int notify;                    /* inotify's descriptor; -1: none */
+	int watches[WATCHES];          /* inotify's, which counts from 1; 0: none */
+	struct timespec seen[WATCHES]; /* the directories' changes at the last look, while `unwatched` */
+	bool unwatched;
 	struct leases logged;
 	char fault[FAULT_SIZE];
 	int wait_ms;
@@ -160,9 +151,8 @@ bool finisher_run(struct finisher *finisher, const struct host *host, const stru
 void finisher_stop(struct finisher *finisher);
 
 /*
- * Completes the releases that are possible now, each in a short turn, so that a stuck one does not delay the rest.
- * Returns the number of releases that are left, or a negative errno if the leases cannot be read. `logged`: the leases
- * whose failure is already logged.
+ * Completes the releases that are possible now. Returns the number of those that are left, or a negative errno if the
+ * leases cannot be read. `logged`: the leases whose failure is already logged.
  */
 int finisher_finish(struct store *store, const struct policy *policy, struct leases *logged, struct err *err);
 
@@ -171,10 +161,10 @@ int finisher_finish(struct store *store, const struct policy *policy, struct lea
  * appears, disappears or changes its driver. An event can be lost, or come early: a device's mdev_type is linked after
  * its "add".
  */
-struct udev_watch;
-int udev_watch_open(struct udev_watch **out, struct err *err);
-void udev_watch_close(struct udev_watch *watch); /* accepts NULL, as does udev_watch_fd(), which then returns -1 */
-int udev_watch_fd(const struct udev_watch *watch);
+struct udev_monitor;
+int udev_watch_open(struct udev_monitor **out, struct err *err);
+void udev_watch_close(struct udev_monitor *watch); /* accepts NULL, as does udev_watch_fd(), which then returns -1 */
+int udev_watch_fd(struct udev_monitor *watch);
 
 /* Reads all pending events; returns true if one of them is a reason to look. */
-bool udev_watch_read(struct udev_watch *watch);
+bool udev_watch_read(struct udev_monitor *watch);

@@ -47,7 +47,7 @@ struct leased {
 	struct options options;
 	struct handler handler;
 	struct finisher finisher;
-	struct udev_watch *udev; /* NULL: no udev, or --root names another host */
+	struct udev_monitor *udev; /* NULL: no udev, or --root names another host */
 	int signals;
 	bool ready, stop;
 	int64_t pass_at, passed_at, apart_ms;
@@ -104,7 +104,7 @@ static void on_signal(struct leased *d)
 
 	while (read(d->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
 		if (info.ssi_signo != SIGHUP) {
-			d->stop = true;
+			d->stop |= info.ssi_signo != SIGCHLD;
 			continue;
 		}
 		sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRId64, sys_now_ms() * 1000);
@@ -173,12 +173,11 @@ static int idle_ms(const struct leased *d)
 
 static void await_events(struct leased *d)
 {
-	enum { SIGNALS, UDEV, FILES, PASS };
+	enum { SIGNALS, UDEV, FILES };
 	/* poll(2) ignores an entry whose descriptor is -1. */
 	struct pollfd fds[] = { [SIGNALS] = { d->signals, POLLIN, 0 },
 				[UDEV] = { udev_watch_fd(d->udev), POLLIN, 0 },
-				[FILES] = { d->finisher.notify, POLLIN, 0 },
-				[PASS] = { d->handler.pass.end, POLLIN, 0 } };
+				[FILES] = { d->finisher.notify, POLLIN, 0 } };
 
 	if (poll(fds, ARRAY_SIZE(fds), idle_ms(d)) <= 0)
 		return;
@@ -188,8 +187,6 @@ static void await_events(struct leased *d)
 		look_soon(d);
 	if (fds[FILES].revents && finisher_events(&d->finisher))
 		look_soon(d);
-	if (fds[PASS].revents)
-		on_pass_end(d);
 }
 
 static void loop(struct leased *d)
@@ -201,7 +198,7 @@ static void loop(struct leased *d)
 			sd_notify(0, "WATCHDOG=1");
 		if (now >= d->finisher.at_ms && finisher_run(&d->finisher, &d->handler.host, &d->handler.config.policy))
 			look_soon(d);
-		if (now >= pass_due(d))
+		if (now >= pass_due(d) || pass_has_ended(&d->handler))
 			d->handler.pass.pid ? on_pass_end(d) : pass(d);
 		await_events(d);
 	}
@@ -218,6 +215,7 @@ static int open_signals(struct leased *d, struct err *err)
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGCHLD); /* the end of a pass */
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	d->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return d->signals < 0 ? err_sys(err, errno, "cannot receive signals") : 0;

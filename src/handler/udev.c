@@ -9,24 +9,17 @@
 
 enum { BUFFER = 4 << 20 }; /* bytes: enabling 48 VFs of a card sends several hundred events at once */
 
-struct udev_watch {
-	struct udev *udev;
-	struct udev_monitor *monitor;
-};
-
-int udev_watch_open(struct udev_watch **out, struct err *err)
+int udev_watch_open(struct udev_monitor **out, struct err *err)
 {
-	struct udev_watch *watch = mem_new(1, sizeof(*watch));
-	int r = -ENOMEM;
+	/* No filter by subsystem, because each driver of virtual parents has its own subsystem. */
+	struct udev_monitor *watch = udev_monitor_new_from_netlink(mem_check(udev_new()), "udev");
+	int r = watch ? 0 : -ENOMEM;
 
 	*out = NULL;
-	watch->udev = mem_check(udev_new());
-	/* No filter by subsystem, because each driver of virtual parents has its own subsystem. */
-	watch->monitor = udev_monitor_new_from_netlink(watch->udev, "udev");
-	if (watch->monitor) {
+	if (watch) {
 		/* This fails without privilege, as in a test. The default buffer then fills up sooner. */
-		(void)udev_monitor_set_receive_buffer_size(watch->monitor, BUFFER);
-		r = udev_monitor_enable_receiving(watch->monitor);
+		(void)udev_monitor_set_receive_buffer_size(watch, BUFFER);
+		r = udev_monitor_enable_receiving(watch);
 	}
 	if (r < 0) {
 		udev_watch_close(watch);
@@ -36,18 +29,17 @@ int udev_watch_open(struct udev_watch **out, struct err *err)
 	return 0;
 }
 
-void udev_watch_close(struct udev_watch *watch)
+void udev_watch_close(struct udev_monitor *watch)
 {
-	if (!watch)
-		return;
-	udev_monitor_unref(watch->monitor);
-	udev_unref(watch->udev);
-	free(watch);
+	struct udev *udev = watch ? udev_monitor_get_udev(watch) : NULL;
+
+	udev_monitor_unref(watch);
+	udev_unref(udev);
 }
 
-int udev_watch_fd(const struct udev_watch *watch)
+int udev_watch_fd(struct udev_monitor *watch)
 {
-	return watch ? udev_monitor_get_fd(watch->monitor) : -1;
+	return watch ? udev_monitor_get_fd(watch) : -1;
 }
 
 static bool concerns_us(struct udev_device *device)
@@ -65,24 +57,18 @@ static bool concerns_us(struct udev_device *device)
 	return strcmp(subsystem, "pci") == 0 && strcmp(action, "change") != 0;
 }
 
-bool udev_watch_read(struct udev_watch *watch)
+bool udev_watch_read(struct udev_monitor *watch)
 {
 	struct udev_device *device;
 	bool concerned = false;
 
-	for (;;) {
-		errno = 0;
-		device = udev_monitor_receive_device(watch->monitor);
-		if (!device) {
-			/* Events were lost, and one of them may concern us. */
-			if (errno == ENOBUFS) {
-				concerned = true;
-				continue;
-			}
-			/* If more messages follow one that is not from udev, the descriptor stays readable. */
-			return concerned;
-		}
-		concerned |= concerns_us(device);
+	errno = 0;
+	/* ENOBUFS: events were lost, and one of them may concern us. */
+	while ((device = udev_monitor_receive_device(watch)) || errno == ENOBUFS) {
+		concerned |= !device || concerns_us(device);
 		udev_device_unref(device);
+		errno = 0;
 	}
+	/* If more messages follow one that is not from udev, the descriptor stays readable. */
+	return concerned;
 }

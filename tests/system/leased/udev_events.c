@@ -12,7 +12,7 @@
 #define NIC "/sys/devices/pci0000:80/0000:85:00.0/net/eth0"
 
 static UMockdevTestbed *bed;
-static struct udev_watch *watch;
+static struct udev_monitor *watch;
 
 /* Adds a device without an event. */
 static void put(const char *subsystem, const char *name, const char *parent, const char *properties[])
