@@ -56,8 +56,8 @@ void guests_keep_named(struct guests *guests, struct gc *pass);
 void guests_tell(struct guests *guests, const struct gc *pass);
 
 /*
- * Removes the due orphans that libvirt does not name; if libvirt is never asked, its files decide. Takes seconds at most.
- * Returns when another pass must remove the rest (CLOCK_MONOTONIC ms); 0: nothing is left.
+ * Removes the due orphans that libvirt does not name; if libvirt is never asked, its files decide. Takes
+ * seconds at most. Returns when another pass must remove the rest (CLOCK_MONOTONIC ms); 0: nothing is left.
  */
 int64_t orphans_remove(struct gc *pass, struct guests *guests);
 

@@ -25,8 +25,11 @@ int hotplug_open(struct hotplug *hp, const char *domain, struct err *err)
 {
 	int r = virt_open(&hp->virt, hp->uri, err);
 
-	hp->found_ms = sys_now_ms();
-	return r == 0 ? virt_find(hp->virt, domain, &hp->domain, err) : r;
+	hp->asked_ms = sys_now_ms();
+	if (r < 0 || virt_find(hp->virt, domain, &hp->domain, err) < 0)
+		return -err->code;
+	hp->operand = text_operand(hp->domain.name, hp->domain.uuid);
+	return 0;
 }
 
 void hotplug_close(struct hotplug *hp)
@@ -55,11 +58,9 @@ int hotplug_lease(struct hotplug *hp, const struct request *request, const char 
 	/* Connect again, because creating can take longer than libvirt waits for a keepalive. */
 	virt_close(hp->virt);
 	r = virt_open(&hp->virt, hp->uri, err);
-	for (size_t i = 0; r < 0 && i < request->nvgpus; i++) {
-		struct err ignored = { 0 };
-
-		hotplug_unlease(hp, &hp->config->policy, request->vgpus[i].id, sys_now_ms(), &ignored);
-	}
+	hp->asked_ms = sys_now_ms();
+	for (size_t i = 0; r < 0 && i < request->nvgpus; i++)
+		hotplug_unlease(hp, request->vgpus[i].id, false, &(struct err){ 0 });
 	return r;
 }
 
@@ -72,8 +73,9 @@ static int find_lease(struct hotplug *hp, const char *id, struct lease *lease, s
 	return r == 1 ? strcmp(lease->domain, hp->domain.uuid) == 0 : r;
 }
 
-int hotplug_unlease(struct hotplug *hp, const struct policy *policy, const char *id, int64_t asked_ms, struct err *err)
+int hotplug_unlease(struct hotplug *hp, const char *id, bool used, struct err *err)
 {
+	struct policy policy = hp->config->policy;
 	struct lease lease;
 	int r;
 
@@ -81,15 +83,17 @@ int hotplug_unlease(struct hotplug *hp, const struct policy *policy, const char 
 	r = find_lease(hp, id, &lease, err);
 	if (r != 1)
 		return r;
+	if (!used)
+		policy.driver_cleanup_s = 0;
 	/* A younger lease is another command's. A release in progress is completed, whichever process began it. */
-	if (lease.since_ms > asked_ms && lease.state != LEASE_RELEASING)
+	if (lease.since_ms > hp->asked_ms && lease.state != LEASE_RELEASING)
 		return 0;
-	r = release_now(hp->store, policy, &lease, INT64_MAX, err);
+	r = release_now(hp->store, &policy, &lease, INT64_MAX, err);
 	/* The lease has changed or is gone: the handler or the hook may be releasing it. Wait for that release. */
 	if (r == RELEASE_TAKEN) {
-		int64_t by = sys_now_ms() + (int64_t)policy->release_timeout_s * 1000;
+		int64_t by = sys_now_ms() + (int64_t)policy.release_timeout_s * 1000;
 
-		return release_finish(hp->store, policy, id, by, by, err) < 0 ? -err->code : 0;
+		return release_finish(hp->store, &policy, id, by, by, err) < 0 ? -err->code : 0;
 	}
 	if (r == 0)
 		event_log(EVENT_RELEASED, event_of(&lease), "hotplug: domain %s: released %s", hp->domain.name, id);
@@ -98,9 +102,6 @@ int hotplug_unlease(struct hotplug *hp, const struct policy *policy, const char 
 
 int hotplug_plug(struct hotplug *hp, const char *id, const char *xml, unsigned int sides, struct err *err)
 {
-	struct policy policy = hp->config->policy;
-	struct err ignored = { 0 };
-	int64_t asked_ms = sys_now_ms();
 	int r = virt_change_device(hp->virt, hp->domain.uuid, true, xml, sides, err);
 
 	if (r == 0)
@@ -110,9 +111,7 @@ int hotplug_plug(struct hotplug *hp, const char *id, const char *xml, unsigned i
 			 "; whether vGPU %s was attached is unknown, so it stays leased; see 'vgpu-lease show'", id);
 		return r;
 	}
-	/* No driver_cleanup, because no guest has used the vGPU. */
-	policy.driver_cleanup_s = 0;
-	hotplug_unlease(hp, &policy, id, asked_ms, &ignored);
+	hotplug_unlease(hp, id, false, &(struct err){ 0 });
 	return r;
 }
 
@@ -183,22 +182,19 @@ static int choose_vf(const struct hotplug *hp, const struct request *request, st
 /* Chooses and leases a VF. If another process leases it first, tries another VF. Negative: the last refusal. */
 static int lease_vf(struct hotplug *hp, const struct request *request, struct err *err)
 {
-	const char *id = request->vgpus->id;
-	int r = choose_vf(hp, request, err);
+	char refused[ID_SIZE] = "";
+	int r = -EBUSY;
 
-	for (int tries = 1; r == 0; tries++) {
-		char refused[ID_SIZE];
+	/* These errors can mean that another process has leased the VF, or used up its card's capacity. */
+	for (int tries = 0; tries < VF_TRIES && (r == -EPERM || r == -ENOSPC || r == -EBUSY); tries++) {
 		struct err ignored;
 
-		r = hotplug_lease(hp, request, "attach", err);
-		/* These errors can mean that another process has leased the VF, or used up its card's capacity. */
-		if ((r != -EPERM && r != -ENOSPC && r != -EBUSY) || tries == VF_TRIES)
+		if (choose_vf(hp, request, tries ? &ignored : err) < 0 || strcmp(request->vgpus->id, refused) == 0)
 			break;
-		memcpy(refused, id, ID_SIZE);
-		if (choose_vf(hp, request, &ignored) == 0 && strcmp(id, refused) != 0)
-			r = 0;
+		memcpy(refused, request->vgpus->id, ID_SIZE);
+		r = hotplug_lease(hp, request, "attach", err);
 	}
-	return r;
+	return r == 0 ? 0 : -err->code;
 }
 
 static void set_choice(struct hotplug_choice *choice, const struct vgpu_request *req)
@@ -266,7 +262,7 @@ int hotplug_attach(struct hotplug *hp, const char *type, bool persistent, struct
 		return 0;
 	/* Read the lease before the attach, because nothing may fail once the guest has the device. */
 	if (find_lease(hp, choice.id, lease, err) < 0) {
-		hotplug_unlease(hp, &hp->config->policy, choice.id, sys_now_ms(), &later);
+		hotplug_unlease(hp, choice.id, false, &later);
 		return -err->code;
 	}
 	r = hotplug_plug(hp, choice.id, choice.xml, sides, err);
@@ -334,7 +330,7 @@ static int not_plugged(struct hotplug *hp, const char *id, struct err *err)
 	if (r == 0)
 		return err_set(err, ENOENT,
 			       "domain %s: vGPU %s is not attached; 'vgpu-lease show %s' lists the attached vGPUs",
-			       hp->domain.name, id, text_operand(hp->domain.name, hp->domain.uuid));
+			       hp->domain.name, id, hp->operand);
 	if (r == 1 && lease.state == LEASE_ACTIVE && store_locked_vgpu(hp->store, id))
 		return err_set(err, EBUSY, "vGPU %s: another process is attaching it; try again later", id);
 	return r;
@@ -366,7 +362,7 @@ int hotplug_detach(struct hotplug *hp, const char *id, bool persistent, struct e
 		text_line(hp->dry_run, "remove %s from the definition of domain %s", id, hp->domain.name);
 	if (hp->dry_run)
 		return preview_release(hp->dry_run, hp->store, hp->domain.uuid, id, err);
-	if (hotplug_unlease(hp, &hp->config->policy, id, hp->found_ms, err) == 0)
+	if (hotplug_unlease(hp, id, true, err) == 0)
 		return 0;
 	return err_in(err, "domain %s: vGPU %s is detached but not released yet; run the command again",
 		      hp->domain.name, id);

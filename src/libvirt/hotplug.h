@@ -31,7 +31,8 @@ struct hotplug {
 	struct virt *virt;
 	struct virt_domain domain; /* as hotplug_open() found it */
 	struct work_locks work;    /* of the leased vGPUs, until they are attached or released */
-	int64_t found_ms; /* read before hotplug_open() looks up the domain; a lease written later is another call's */
+	int64_t asked_ms; /* when the command last looked, leased or saved; a lease written later is another call's */
+	const char *operand; /* text_operand() of the domain */
 };
 
 /* Connects, and finds the domain by name or UUID. Call hotplug_close() even after a failure. */

@@ -48,7 +48,7 @@ static int plug_all(struct hotplug *hp, const struct domxml *record, const struc
 	if (failed)
 		return err_in(err,
 			      "domain %s: running without all of its vGPUs; run 'vgpu-lease resume %s' to try again",
-			      hp->domain.name, text_operand(hp->domain.name, hp->domain.uuid));
+			      hp->domain.name, hp->operand);
 	return set_record(hp, NULL, err);
 }
 
@@ -108,7 +108,7 @@ static int undo_suspend(struct hotplug *hp, struct err *err)
 		return -err->code;
 	log_warn("suspend: %s", why.text);
 	text_add(err->text, sizeof(err->text), "; and then: %s; run 'vgpu-lease resume %s' to attach missing vGPUs",
-		 why.text, text_operand(hp->domain.name, hp->domain.uuid));
+		 why.text, hp->operand);
 	return -err->code;
 }
 
@@ -133,7 +133,6 @@ int hotplug_suspend(struct hotplug *hp, size_t *n, struct err *err)
 	autofree char *xml = NULL, *record = NULL;
 	autodomxml struct domxml *doc = NULL;
 	const struct vgpu_request *vgpus;
-	int64_t asked_ms;
 
 	*n = 0;
 	if (may_suspend(hp, err) < 0 || hotplug_write_facts(hp, VIRT_LIVE, err) < 0 ||
@@ -143,7 +142,7 @@ int hotplug_suspend(struct hotplug *hp, size_t *n, struct err *err)
 		return err_set(
 			err, EPERM,
 			"domain %s: vGPUs are missing since an earlier suspend; run 'vgpu-lease resume %s' first",
-			hp->domain.name, text_operand(hp->domain.name, hp->domain.uuid));
+			hp->domain.name, hp->operand);
 	vgpus = domxml_request(doc)->vgpus;
 	*n = domxml_request(doc)->nvgpus;
 	if (*n == 0)
@@ -154,12 +153,12 @@ int hotplug_suspend(struct hotplug *hp, size_t *n, struct err *err)
 	for (size_t i = 0; i < *n; i++)
 		if (hotplug_unplug(hp, doc, &vgpus[i], err) < 0)
 			return undo_suspend(hp, err);
-	asked_ms = sys_now_ms(); /* leases of a later resume are younger */
+	hp->asked_ms = sys_now_ms(); /* leases of a later resume are younger */
 	if (virt_managed_save(hp->virt, hp->domain.uuid, err) < 0)
 		return undo_suspend(hp, err);
 	/* The hook has usually released the vGPUs at the end of the save. */
 	for (size_t i = 0; i < *n; i++)
-		if (hotplug_unlease(hp, &hp->config->policy, vgpus[i].id, asked_ms, err) < 0)
+		if (hotplug_unlease(hp, vgpus[i].id, true, err) < 0)
 			return err_in(err, "domain %s: saved, but vGPU %s is not released yet; run 'vgpu-lease gc'",
 				      hp->domain.name, vgpus[i].id);
 	return 0;
@@ -170,21 +169,19 @@ static int restore_domain(struct hotplug *hp, const struct domxml *record, struc
 {
 	struct err ignored = { 0 };
 	const struct request *request = domxml_request(record);
-	int64_t asked_ms = 0;
 	int r = hotplug_lease(hp, request, "resume", err);
 
 	if (r < 0)
 		return r;
-	asked_ms = sys_now_ms();
 	r = virt_start(hp->virt, hp->domain.uuid, err);
 	/* Another process has started the domain. Keep the leases, because a resume attaches the vGPUs. */
 	if (r < 0 && is_running(hp, &ignored) == 1)
 		return err_set(
 			err, EPERM,
 			"domain %s: started by another process; run 'vgpu-lease resume %s' to attach missing vGPUs",
-			hp->domain.name, text_operand(hp->domain.name, hp->domain.uuid));
+			hp->domain.name, hp->operand);
 	for (size_t i = 0; i < request->nvgpus && r < 0; i++)
-		hotplug_unlease(hp, &hp->config->policy, request->vgpus[i].id, asked_ms, &ignored);
+		hotplug_unlease(hp, request->vgpus[i].id, false, &ignored);
 	return r == 0 ? plug_all(hp, record, NULL, err) : r;
 }
 
@@ -203,14 +200,13 @@ int hotplug_resume(struct hotplug *hp, size_t *n, struct err *err)
 	}
 	r = virt_saved_xml(hp->virt, hp->domain.uuid, &xml, err);
 	if (r == 0)
-		return err_set(err, ENOENT, "domain %s: no saved image; use 'virsh start %s'", name,
-			       text_operand(name, hp->domain.uuid));
+		return err_set(err, ENOENT, "domain %s: no saved image; use 'virsh start %s'", name, hp->operand);
 	if (r < 0 || parse_record(hp, &record, xml, err) < 0)
 		return -err->code;
 	*n = domxml_request(record)->nvgpus;
 	if (*n == 0)
 		return err_set(err, ENOENT,
 			       "domain %s: saved with its vGPUs attached or without any; use 'virsh start %s'", name,
-			       text_operand(name, hp->domain.uuid));
+			       hp->operand);
 	return restore_domain(hp, record, err);
 }

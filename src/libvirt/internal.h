@@ -45,9 +45,10 @@ int hotplug_choose(struct hotplug *hp, const struct request *domain, const char 
 
 /*
  * Releases the domain's lease of this vGPU, if any. Keeps a lease that is younger than `asked_ms` and not `releasing`.
+ * `used` false: no guest has used the vGPU, so driver_cleanup does not apply.
  * 0: released, or there was nothing to release; negative: as release_now().
  */
-int hotplug_unlease(struct hotplug *hp, const struct policy *policy, const char *id, int64_t asked_ms, struct err *err);
+int hotplug_unlease(struct hotplug *hp, const char *id, bool used, struct err *err);
 
 /* Reads one side of the domain, VIRT_LIVE or VIRT_CONFIG: its XML, and the document as hotplug_parse() makes it. */
 int hotplug_read(struct hotplug *hp, unsigned int side, char **xml, struct domxml **doc, struct err *err);
@@ -58,5 +59,5 @@ int hotplug_write_facts(struct hotplug *hp, unsigned int side, struct err *err);
 /* Attaches a leased vGPU. Releases it if libvirt refuses, but not if the connection is lost. */
 int hotplug_plug(struct hotplug *hp, const char *id, const char *xml, unsigned int sides, struct err *err);
 
-/* Detaches the vGPU from the running domain. Returns as virt_detach_wait(). */
+/* Detaches the vGPU. Returns as virt_detach_wait(). */
 int hotplug_unplug(struct hotplug *hp, const struct domxml *doc, const struct vgpu_request *req, struct err *err);

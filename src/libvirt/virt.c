@@ -171,22 +171,6 @@ void virt_domain_free(struct virt_domain *domain)
 	*domain = (struct virt_domain){ 0 };
 }
 
-static int describe(virDomainPtr domain, struct virt_domain *out, struct err *err)
-{
-	char uuid[VIR_UUID_STRING_BUFLEN];
-	const char *name = lib.virDomainGetName(domain);
-	int active = lib.virDomainIsActive(domain), persistent = lib.virDomainIsPersistent(domain);
-
-	*out = (struct virt_domain){ .running = active == 1, .persistent = persistent == 1 };
-	if (!name || active < 0 || persistent < 0 || lib.virDomainGetUUIDString(domain, uuid) < 0)
-		return failed(domain, "cannot read its state", err);
-	if (!uuid_parse(out->uuid, uuid))
-		return err_set(err, EIO, "domain %s: invalid UUID from libvirt: %s", name, uuid);
-	out->name = mem_strdup(name);
-	out->xml = lib.virDomainGetXMLDesc(domain, 0);
-	return out->xml ? 0 : failed(domain, "cannot read its XML", err);
-}
-
 static unsigned int xml_flags(unsigned int side)
 {
 	return side == VIRT_CONFIG ? VIR_DOMAIN_XML_INACTIVE | VIR_DOMAIN_XML_SECURE : 0;
@@ -228,20 +212,30 @@ int virt_all_xml(struct virt *virt, char **xml, struct err *err)
 
 int virt_find(struct virt *virt, const char *name_or_uuid, struct virt_domain *out, struct err *err)
 {
-	char uuid[UUID_SIZE];
+	char uuid[VIR_UUID_STRING_BUFLEN];
 	/* A UUID comes first, because the name of a domain can equal the UUID of another. */
 	autodomain virDomainPtr domain = uuid_parse(uuid, name_or_uuid)
 						 ? lib.virDomainLookupByUUIDString(virt->conn, uuid)
 						 : lib.virDomainLookupByName(virt->conn, name_or_uuid);
-	int r;
+	const char *name = domain ? lib.virDomainGetName(domain) : NULL;
+	int active, persistent;
 
 	*out = (struct virt_domain){ 0 };
 	if (!domain)
 		return failed_to(err, "domain %s", name_or_uuid);
-	r = describe(domain, out, err);
-	if (r < 0)
-		virt_domain_free(out);
-	return r;
+	active = lib.virDomainIsActive(domain);
+	persistent = lib.virDomainIsPersistent(domain);
+	if (!name || active < 0 || persistent < 0 || lib.virDomainGetUUIDString(domain, uuid) < 0)
+		return failed(domain, "cannot read its state", err);
+	if (!uuid_parse(out->uuid, uuid))
+		return err_set(err, EIO, "domain %s: invalid UUID from libvirt: %s", name, uuid);
+	out->running = active;
+	out->persistent = persistent;
+	out->xml = lib.virDomainGetXMLDesc(domain, 0);
+	if (!out->xml)
+		return failed(domain, "cannot read its XML", err);
+	out->name = mem_strdup(name);
+	return 0;
 }
 
 int virt_xml(struct virt *virt, const char *uuid, unsigned int side, char **xml, struct err *err)

@@ -43,9 +43,9 @@ static void detach(void *arg)
 	struct hotplug hp = {
 		.host = &world_now.tree.host, .store = &store, .config = &world_now.config, .domain.name = d->name
 	};
-	int64_t asked_ms = now_ms();
 	struct err err;
 
+	hp.asked_ms = now_ms();
 	memcpy(hp.domain.uuid, d->uuid, UUID_SIZE);
 	/* No lease is written in the millisecond in which libvirt is asked. */
 	nap_ms(1);
@@ -56,7 +56,7 @@ static void detach(void *arg)
 	if (store_open(&store, hp.host, true, &err) < 0)
 		broken("a command finds no store: %s", err.text);
 	for (int w = 0; w < d->nvgpus; w++)
-		if (command->which & 1U << w && hotplug_unlease(&hp, &hp.config->policy, d->req[w], asked_ms, &err) < 0)
+		if (command->which & 1U << w && hotplug_unlease(&hp, d->req[w], true, &err) < 0)
 			say("%s", err.text);
 	store_close(&store);
 	command->done = true;
