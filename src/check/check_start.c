@@ -18,7 +18,6 @@ struct start {
 	struct config config;
 	struct vgpu_request vgpu;
 	struct request request;
-	bool can_lease;
 	struct err err; /* why no plan can be made; .code 0: there is a plan */
 };
 
@@ -27,8 +26,7 @@ static void start_begin(struct start *s, struct check *check)
 {
 	*s = (struct start){ .config = *check->config,
 			     .vgpu = { .has_metadata = true },
-			     .request = { .name = "vgpu-lease-check", .vgpus = &s->vgpu, .nvgpus = 1 },
-			     .can_lease = check_can_lease(check) };
+			     .request = { .name = "vgpu-lease-check", .vgpus = &s->vgpu, .nvgpus = 1 } };
 	s->config.policy.reuse_free |= s->config.policy.nova;
 	s->config.nquotas = 0;
 	s->config.quota_default = NO_LIMIT;
@@ -146,7 +144,7 @@ static void look_at_start(struct check *check, struct start *start, const struct
 		plan_start(check, start, vf ? PLAN_ASSIGN : PLAN_PREPARE);
 	/* If the state cannot be written, no start gets a new vGPU. check_state() reports that. */
 	if (start->err.code || !plan->nsteps || plan->steps[0].kind != STEP_CREATE ||
-	    plan->steps[0].vgpu.framework == FW_VF || start->can_lease)
+	    plan->steps[0].vgpu.framework == FW_VF || check_can_lease(check))
 		report_start(check, start);
 }
 

@@ -2,12 +2,14 @@
 /* Checks the state: its directories, locks, handler, leases and quotas. */
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "internal.h"
 #include "base/auto.h"
+#include "base/mem.h"
 #include "act/gc.h"
 #include "base/text.h"
 #include "sys/sys.h"
@@ -18,7 +20,7 @@ enum {
 	SPACE_ENOUGH = 1 << 20,
 	FILES_NEEDED = 8,
 	LOCK_LONG_MS = 1000, /* watch a lock without a limit for this time; report it if it stays held */
-	LOCK_MOST_MS = 60000,
+	LOCK_MOST_S = 60,
 	LOCK_STEP_MS = 50,
 	LOCK_TEXT_SIZE = 96,
 };
@@ -121,7 +123,7 @@ void check_state(struct check *check)
  */
 static void look_at_lock(struct check *check, const char *name, int limit_ms, const char *means)
 {
-	int wait_ms = !limit_ms ? LOCK_LONG_MS : limit_ms < LOCK_MOST_MS ? limit_ms : LOCK_MOST_MS;
+	int wait_ms = limit_ms ? limit_ms : LOCK_LONG_MS;
 	int64_t began = sys_now_ms(), now = began, since = began; /* since: when `last` was first the holder */
 	char holder[LOCK_TEXT_SIZE], last[LOCK_TEXT_SIZE] = "";
 	struct stat st;
@@ -157,19 +159,16 @@ static void look_at_lock(struct check *check, const char *name, int limit_ms, co
 void check_locks(struct check *check)
 {
 	autoclosedir DIR *dir = sys_list(check->store.run, "pgpu");
-	bool waits = config_is_valid(check->config) && !check->seen;
+	int limit_s = config_is_valid(check->config) && !check->seen ? check->config->policy.lock_timeout_s : 0;
 	const struct dirent *e;
 
-	look_at_lock(check, STORE_LOCK, waits ? check->config->policy.lock_timeout_s * 1000 : 0,
+	look_at_lock(check, STORE_LOCK, (limit_s < LOCK_MOST_S ? limit_s : LOCK_MOST_S) * 1000,
 		     "starts wait up to lock_timeout");
 	while ((e = sys_next(dir))) {
-		char name[sizeof("pgpu/.lock") + PARENT_SIZE];
-		size_t n = strlen(e->d_name);
+		autofree char *name = mem_format("pgpu/%s", e->d_name);
 
-		if (n < 6 || n - 5 >= PARENT_SIZE || strcmp(e->d_name + n - 5, ".lock") != 0)
-			continue;
-		snprintf(name, sizeof(name), "pgpu/%s", e->d_name);
-		look_at_lock(check, name, 0, "a write to its driver is in progress");
+		if (fnmatch("?*.lock", e->d_name, 0) == 0)
+			look_at_lock(check, name, 0, "a write to its driver is in progress");
 	}
 }
 

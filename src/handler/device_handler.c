@@ -336,14 +336,13 @@ static int launch(struct handler *h, struct err *err)
 bool pass_start(struct handler *h)
 {
 	struct err err;
-	bool started;
 
 	/* Before the fork, because the loop also searches libvirt's processes and watches its files. */
 	libvirt_daemon_follow(&h->host);
-	started = handler_hold_lock(h, &err) == 0 && launch(h, &err) == 0;
-	if (!started)
-		pass_failed(h, err.text);
-	return started;
+	if (handler_hold_lock(h, &err) == 0 && launch(h, &err) == 0)
+		return true;
+	pass_failed(h, err.text);
+	return false;
 }
 
 void pass_stop(struct handler *h)

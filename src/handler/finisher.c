@@ -137,13 +137,10 @@ bool finisher_events(struct finisher *f)
 /* Sets the time of the next look, for the case that no event comes. */
 static void be_patient(struct finisher *f, int left)
 {
-	int wait_ms = f->wait_ms * 2;
+	int most_ms = f->unwatched ? UNWATCHED_MS : LAST_MS, next_ms = f->wait_ms ? f->wait_ms * 2 : FIRST_MS;
 
-	wait_ms = wait_ms < FIRST_MS ? FIRST_MS : wait_ms > LAST_MS ? LAST_MS : wait_ms;
-	f->wait_ms = wait_ms;
-	if (f->unwatched && (left == 0 || wait_ms > UNWATCHED_MS))
-		wait_ms = UNWATCHED_MS;
-	f->at_ms = left == 0 && !f->unwatched ? INT64_MAX : sys_now_ms() + wait_ms;
+	f->wait_ms = left == 0 || next_ms > most_ms ? most_ms : next_ms;
+	f->at_ms = left == 0 && !f->unwatched ? INT64_MAX : sys_now_ms() + f->wait_ms;
 }
 
 /* Tries once. True: the lease is released, or its domain has taken it over. */

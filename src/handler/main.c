@@ -123,9 +123,7 @@ static void passed(struct leased *d)
 	d->passed_at = sys_now_ms();
 	if (last->next_ms < d->pass_at)
 		d->pass_at = last->next_ms;
-	sd_notifyf(0, "STATUS=%s; %s", last->guests.state, last->status);
-	if (!d->ready)
-		sd_notify(0, "READY=1");
+	sd_notifyf(0, "READY=1\nSTATUS=%s; %s", last->guests.state, last->status);
 	d->ready = true;
 	/* The guest of a pending release can have ended. */
 	d->finisher.at_ms = 0;
