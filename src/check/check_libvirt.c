@@ -282,6 +282,20 @@ static bool has_other_type(const struct check *check)
 	       (!config_section(check->config, type) || (vf && !pool_gives(vf, type)));
 }
 
+/* Reports an existing mdev without a known type, which a start after a reboot would have to create. */
+static void report_typeless(struct check *check, const struct request *request, const char *name)
+{
+	autofree const struct section **types = pool_types(check->inv, true, NULL);
+	bool several = types[0] && types[1];
+
+	for (size_t i = 0; several && !request->nova && i < request->nvgpus; i++)
+		if (request->vgpus[i].kind == REQUEST_MDEV && check->world->resolved_requests[i].source == TYPE_UNSAID)
+			check_warn(at_definition(check, name), "name its type in the metadata",
+				   "domain %s: neither metadata nor an mdevctl definition names the type of vGPU %s, "
+				   "so a start after a reboot is refused",
+				   request->name, request->vgpus[i].id);
+}
+
 /* Reports a stopped domain whose start would be refused for another reason than capacity. */
 static void report_refused(struct check *check, const struct domxml *doc, const char *name)
 {
@@ -295,6 +309,8 @@ static void report_refused(struct check *check, const struct domxml *doc, const 
 		return;
 	r = check_plan(check, check->config, request, PLAN_PREPARE, &err);
 	in_use = r == 0 && plan->refused == REFUSED_IN_USE;
+	if (r == 0 && plan->kind == PLAN_STEPS)
+		report_typeless(check, request, name);
 	/* A missing permission, or a quota or capacity in use, is not a fault of the domain. */
 	if (r < 0 ? err_denied(err.code)
 		  : plan->kind != PLAN_REFUSE || plan->refused == REFUSED_QUOTA ||
