@@ -170,7 +170,6 @@ static void judge_reload(struct check *check, const char *comm, pid_t pid, int64
 				   : "does not call the hook unless it has been reloaded since");
 }
 
-/* Reports whether the daemon runs and has loaded the hooks, of which the oldest was installed at `came`. */
 static void judge_daemon(struct check *check, int64_t came)
 {
 	char comm[LIBVIRT_COMM_SIZE];
@@ -364,7 +363,7 @@ static bool report_bad_xml(struct check *check, const struct libvirt_file *file,
 	return false;
 }
 
-/* Checks one definition. True if it is valid and contains our metadata or, as in a misspelt namespace, "vgpu". */
+/* True if the definition is valid and contains our metadata or, as in a misspelt namespace, "vgpu". */
 static bool look_at_definition(struct check *check, const struct libvirt_file *file)
 {
 	const unsigned int flags = DOMXML_FILE | DOMXML_REMARKS | DOMXML_ALL_PCI | DOMXML_LARGE;

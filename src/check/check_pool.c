@@ -21,7 +21,6 @@ static void report_reason(struct check *check, enum check_status status, const c
 	check_report(check, status, fix ? fix + 2 : other, "%s%.*s%s", before, (int)cause, reason, after);
 }
 
-/* Reports why a configured card does not provide the section's type. */
 static void report_configured(struct check *check, enum check_status status, const char *card, const char *reason,
 			      const char *other, const struct section *section)
 {
@@ -97,10 +96,7 @@ static bool is_meant_otherwise(const struct check *check, const struct section *
 	return served && (inventory_is_given(check->host, card->address) || (match && !*match->device && !same));
 }
 
-/*
- * Reports a card that has no vGPU and can provide none. check_starts() does not report it, because another card has
- * capacity. False: nothing to report.
- */
+/* Reports a card without vGPUs that can provide none, while another card can. False: nothing to report. */
 static bool look_at_empty(struct check *check, const struct inv_pgpu *card)
 {
 	const struct capacity_query query = { .world = check->world };
@@ -222,7 +218,7 @@ static bool is_same_cause(const struct check *check, const struct missing_card *
 	       inventory_vf_card(check->host, a->card.address, &card) == VF_ABSENT;
 }
 
-/* Reports a missing card. If several VFs of one card are missing, reports only the first VF, with their number. */
+/* If several VFs of one card are missing, reports only the first, with their number. */
 static void look_at_missing(struct check *check, const struct missing_card *missing)
 {
 	const struct world *world = check->world;

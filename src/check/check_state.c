@@ -32,7 +32,6 @@ static const char *const directories[] = {
 	"var/lib/vgpu-lease/types", "var/lib/vgpu-lease/cards"
 };
 
-/* Reports a state directory that the hook would refuse. */
 static void look_at_directory(struct check *check, const char *path)
 {
 	struct stat st;

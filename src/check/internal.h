@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * The interface between check.c and the checks. A check reports a finding like this:
- *
- *     check_warn(check_at_path(check, "etc/..."), "remove it", "is not a directory");
- */
+/* The checks report to check.c like this: check_warn(check_at_path(check, "etc/..."), FIX, "is not a directory"). */
 #pragma once
 
 #include "check/check.h"
@@ -13,7 +9,6 @@ struct check *check_at(struct check *check, const char *fmt, ...) __attribute__(
 struct check *check_at_location(struct check *check, struct location at);
 struct check *check_at_path(struct check *check, const char *path);
 
-/* Adds a finding. `fix` is NULL with CHECK_PASS. */
 void check_report(struct check *check, enum check_status status, const char *fix, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 #define check_pass(check, ...) check_report(check, CHECK_PASS, NULL, __VA_ARGS__)

@@ -96,7 +96,6 @@ static void log_new_lines(const char *text, const char *last)
 		}
 }
 
-/* Logs what is new in the pass's report, and sets the status. */
 static void report_pass(struct handler *h, const struct gc *pass)
 {
 	size_t leases = 0, foreign = 0, len;
@@ -143,7 +142,6 @@ static void report_pass(struct handler *h, const struct gc *pass)
 			 : "; no valid configuration");
 }
 
-/* When the next pass is due: after PASS_MS, or earlier if a verdict can change by then. */
 static int64_t next_pass(const struct gc *pass, int64_t again_ms)
 {
 	int64_t now = sys_now_ms(), next = now + PASS_MS;
@@ -211,7 +209,7 @@ static void copy_remembered(struct remembered *to, const struct remembered *from
 	to->guests.asking_ms = NULL;
 }
 
-/* Copies the outcome to where the parent can read it: the parent may kill a pass that waits for libvirt. */
+/* The parent may kill a pass that waits for libvirt. */
 static void leave_outcome(const struct handler *h)
 {
 	struct remembered *left;

@@ -89,7 +89,6 @@ static int parse(struct options *options, int argc, char **argv, struct err *err
 	return 0;
 }
 
-/* Makes a pass due soon, unless one is already due earlier. */
 static void look_soon(struct leased *d)
 {
 	int64_t at = sys_now_ms() + SETTLE_MS;
@@ -205,15 +204,14 @@ static void loop(struct leased *d)
 
 static int open_signals(struct leased *d, struct err *err)
 {
+	static const int signals[] = { SIGTERM, SIGINT, SIGHUP, SIGCHLD }; /* SIGCHLD: the end of a pass */
 	sigset_t set;
 
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGCHLD, SIG_DFL);
 	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGHUP);
-	sigaddset(&set, SIGCHLD); /* the end of a pass */
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+		sigaddset(&set, signals[i]);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	d->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return d->signals < 0 ? err_sys(err, errno, "cannot receive signals") : 0;

@@ -12,34 +12,13 @@ enum {
 	REMOVE_MS = 5000, /* a slower removal continues in a child, and the next pass finds its outcome */
 	TURN_MS = 5000,   /* for all removals of a pass; they delay no release */
 	NEXT_MS = 1000,
-	BATCH_MS = 60000, /* orphans that are due within this time are removed together */
+	BATCH_MS = 60000,
 	FOLLOW_MS = 2000, /* libvirt reads a changed file of mdevctl after a tenth of a second */
 };
 
 bool orphan_is_due(const struct gc_item *item)
 {
 	return !item->leased && item->novas && item->outcome == GC_GOES;
-}
-
-/*
- * When the last orphan of a batch is due; 0: no wait is needed. A batch is the orphans that are due within BATCH_MS of
- * the first. It is removed together, because Nova fails if a device disappears while Nova lists the devices.
- */
-static int64_t waits_for_more(const struct gc *pass)
-{
-	int64_t now = sys_now_ms(), first = INT64_MAX, last = 0;
-
-	for (size_t i = 0; i < pass->n; i++)
-		if (orphan_is_due(&pass->items[i]) && pass->items[i].fate.due_ms < first)
-			first = pass->items[i].fate.due_ms;
-	for (size_t i = 0; i < pass->n && first < INT64_MAX; i++) {
-		const struct gc_item *item = &pass->items[i];
-
-		if (!item->leased && item->novas && item->outcome == GC_STAYS && item->fate.due_ms > now &&
-		    item->fate.due_ms <= first + BATCH_MS && item->fate.due_ms > last)
-			last = item->fate.due_ms;
-	}
-	return last ? last + 1 : 0;
 }
 
 static bool remove_part(struct gc *pass, struct gc_item *item, enum release_part part)
@@ -60,36 +39,37 @@ static bool remove_part(struct gc *pass, struct gc_item *item, enum release_part
 }
 
 /*
- * libvirt notices a removed definition later than a removed device. In between it would list the vGPU as defined but
- * absent, and Nova would fail to spawn an instance with it. So a later pass removes the devices; if Nova picks one of
- * them meanwhile, the hook creates it again.
+ * Orphans that are due within BATCH_MS of the first are removed together, because Nova fails if a device disappears
+ * while Nova lists the devices.
  */
-static bool remove_definitions(struct gc *pass, int64_t end_ms)
-{
-	bool removed = false;
-
-	for (size_t i = 0; i < pass->n && sys_now_ms() < end_ms; i++) {
-		struct gc_item *item = &pass->items[i];
-
-		if (orphan_is_due(item) && item->exists &&
-		    mdevctl_defines(pass->world.store->host, item->vgpu.id, item->vgpu.parent))
-			removed |= remove_part(pass, item, RELEASE_ITS_DEFINITION);
-	}
-	return removed;
-}
-
 int64_t orphans_remove(struct gc *pass, struct guests *guests)
 {
-	int64_t end_ms = sys_now_ms() + TURN_MS, again_ms = waits_for_more(pass);
+	int64_t now = sys_now_ms(), end_ms = now + TURN_MS, first = INT64_MAX, last = 0;
+	bool removed = false;
 
-	if (again_ms)
-		return again_ms;
-	for (size_t i = 0; guests->asks && i < pass->n; i++)
-		if (orphan_is_due(&pass->items[i])) {
-			guests_keep_named(guests, pass);
-			break;
-		}
-	if (remove_definitions(pass, end_ms))
+	for (EACH(const struct gc_item *, item, pass->items, pass->n))
+		if (orphan_is_due(item) && item->fate.due_ms < first)
+			first = item->fate.due_ms;
+	if (first == INT64_MAX)
+		return 0;
+	for (EACH(const struct gc_item *, item, pass->items, pass->n))
+		if (!item->leased && item->novas && item->outcome == GC_STAYS && item->fate.due_ms > now &&
+		    item->fate.due_ms <= first + BATCH_MS && item->fate.due_ms > last)
+			last = item->fate.due_ms;
+	if (last)
+		return last + 1;
+	if (guests->asks)
+		guests_keep_named(guests, pass);
+	/*
+	 * libvirt notices a removed definition later than a removed device. In between it would list the vGPU as
+	 * defined but absent, and Nova would fail to spawn an instance with it. So a later pass removes the devices;
+	 * if Nova picks one of them meanwhile, the hook creates it again.
+	 */
+	for (EACH(struct gc_item *, item, pass->items, pass->n))
+		if (sys_now_ms() < end_ms && orphan_is_due(item) && item->exists &&
+		    mdevctl_defines(pass->world.store->host, item->vgpu.id, item->vgpu.parent))
+			removed |= remove_part(pass, item, RELEASE_ITS_DEFINITION);
+	if (removed)
 		return sys_now_ms() + FOLLOW_MS;
 	for (EACH(struct gc_item *, item, pass->items, pass->n)) {
 		if (!orphan_is_due(item))

@@ -33,19 +33,15 @@ static void lease_and_kernel(struct compare *v)
 
 	if (!lease || lease->state == LEASE_RESERVED || lease->state == LEASE_CREATING)
 		return;
-	if (!v->exists && v->runs && !v->live)
-		return; /* not attached, so the lease only has to be released */
 	if (v->exists == PRESENCE_UNKNOWN) {
 		add_difference(v, "cannot tell whether the device exists: its driver does not answer");
-		return;
-	}
-	if (!v->exists) {
+	} else if (v->exists) {
+		compare_words(v, "as", lease->vgpu.type, "a", v->type);
+		compare_words(v, "on", lease->vgpu.parent, "on", v->parent);
+	} else if (!v->runs || v->live) { /* else it is detached, and the lease only has to be released */
 		add_difference(v, "leased, but the device does not exist; %s",
 			       v->runs ? "shut the domain down and start it again" : v->gc);
-		return;
 	}
-	compare_words(v, "as", lease->vgpu.type, "a", v->type);
-	compare_words(v, "on", lease->vgpu.parent, "on", v->parent);
 }
 
 static void running_and_lease(struct compare *v)

@@ -74,7 +74,6 @@ static int put_back(struct hotplug *hp, const char *op, size_t *n, struct err *e
 	return plug_all(hp, record, domxml_request(live), err);
 }
 
-/* Returns 1 if the domain runs now, 0 if not, or a negative errno. */
 static int is_running(struct hotplug *hp, struct err *err)
 {
 	struct virt_domain now = { 0 };

@@ -1,35 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the files of libvirt share. */
+/* What hotplug.c and hotplug_suspend.c share. */
 #pragma once
 
 #include "libvirt/hotplug.h"
-
-/* The functions of libvirt that are called, with the types of its headers. All versions since 3.7 have them. */
-#define VIRT_SYMBOLS(S)                                                                                                \
-	S(virInitialize)                                                                                               \
-	S(virGetLastError)                                                                                             \
-	S(virSetErrorFunc)                                                                                             \
-	S(virEventRegisterDefaultImpl)                                                                                 \
-	S(virConnectOpen)                                                                                              \
-	S(virConnectClose)                                                                                             \
-	S(virConnectSetKeepAlive)                                                                                      \
-	S(virConnectListAllDomains)                                                                                    \
-	S(virDomainLookupByName)                                                                                       \
-	S(virDomainLookupByUUIDString)                                                                                 \
-	S(virDomainFree)                                                                                               \
-	S(virDomainGetName)                                                                                            \
-	S(virDomainGetUUIDString)                                                                                      \
-	S(virDomainIsActive)                                                                                           \
-	S(virDomainIsPersistent)                                                                                       \
-	S(virDomainGetXMLDesc)                                                                                         \
-	S(virDomainDefineXMLFlags)                                                                                     \
-	S(virDomainAttachDeviceFlags)                                                                                  \
-	S(virDomainDetachDeviceFlags)                                                                                  \
-	S(virDomainManagedSave)                                                                                        \
-	S(virDomainHasManagedSaveImage)                                                                                \
-	S(virDomainManagedSaveGetXMLDesc)                                                                              \
-	S(virDomainCreate)                                                                                             \
-	S(virDomainSetMetadata)
 
 /* Leases and creates all vGPUs of the request, or none, and connects to libvirt again. `op` is for the log. */
 int hotplug_lease(struct hotplug *hp, const struct request *request, const char *op, struct err *err);

@@ -13,10 +13,36 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
-#include "internal.h"
 #include "sys/sys.h"
 
 enum { KEEPALIVE_S = 5, KEEPALIVE_COUNT = 5, POLL_MS = 100 };
+
+/* The functions of libvirt that are called, with the types of its headers. All versions since 3.7 have them. */
+#define VIRT_SYMBOLS(S)                                                                                                \
+	S(virInitialize)                                                                                               \
+	S(virGetLastError)                                                                                             \
+	S(virSetErrorFunc)                                                                                             \
+	S(virEventRegisterDefaultImpl)                                                                                 \
+	S(virConnectOpen)                                                                                              \
+	S(virConnectClose)                                                                                             \
+	S(virConnectSetKeepAlive)                                                                                      \
+	S(virConnectListAllDomains)                                                                                    \
+	S(virDomainLookupByName)                                                                                       \
+	S(virDomainLookupByUUIDString)                                                                                 \
+	S(virDomainFree)                                                                                               \
+	S(virDomainGetName)                                                                                            \
+	S(virDomainGetUUIDString)                                                                                      \
+	S(virDomainIsActive)                                                                                           \
+	S(virDomainIsPersistent)                                                                                       \
+	S(virDomainGetXMLDesc)                                                                                         \
+	S(virDomainDefineXMLFlags)                                                                                     \
+	S(virDomainAttachDeviceFlags)                                                                                  \
+	S(virDomainDetachDeviceFlags)                                                                                  \
+	S(virDomainManagedSave)                                                                                        \
+	S(virDomainHasManagedSaveImage)                                                                                \
+	S(virDomainManagedSaveGetXMLDesc)                                                                              \
+	S(virDomainCreate)                                                                                             \
+	S(virDomainSetMetadata)
 
 static struct {
 	void *handle;
@@ -29,7 +55,7 @@ struct virt {
 	virConnectPtr conn;
 };
 
-/* Returns the first function that the library does not have, or NULL. */
+/* Returns the first missing function, or NULL. */
 static const char *find_symbols(void)
 {
 #define SYMBOL(name)                                                                                                   \
@@ -47,7 +73,6 @@ static void keep_quiet(void *arg, virErrorPtr error)
 	(void)arg, (void)error;
 }
 
-/* Maps an error of libvirt to a code of virt.h. */
 static int code_of(const virError *error)
 {
 	static const struct {

@@ -251,7 +251,7 @@ refused() {
 }
 start() { hook vm1 prepare begin - <"$defined/vm1.xml"; }
 refused "a domain that names no type" M_WHICH_TYPE_ABSENT "$types" < <(domain 1 "$(uuid 1)" | sed '/<metadata>/,/<\/metadata>/d')
-echo "$(uuid 1)" | tee "$root"/sys/class/mdev_bus/*/mdev_supported_types/"$first"/create >/dev/null
+uuid 1 | tee "$root"/sys/class/mdev_bus/*/mdev_supported_types/"$first"/create >/dev/null
 vl_ends "one whose vGPU exists can be started" 0 check
 holds "but not after a reboot" says M_CHECK_TYPELESS vm1 "$(uuid 1)" <<<"$out"
 remove_device "$(uuid 1)"
