@@ -198,12 +198,12 @@ static void print_vgpu(const struct facts *facts)
 	const struct inv_pgpu *card = facts->row->card;
 	const char *model = facts->row->model;
 	const char *class = out_class(&facts->cmd->config, ref->type);
+	const char *name = type && strcmp(type->name, ref->type) != 0 ? type->name : "";
 	char numa[32] = "";
 
 	out_say("vGPU %s", ref->id);
 	if (*ref->type)
-		line_of("type", "%s%s%s%s%s%s", ref->type, type && strcmp(type->name, ref->type) != 0 ? ", " : "",
-			type && strcmp(type->name, ref->type) != 0 ? type->name : "", class ? ", class " : "",
+		line_of("type", "%s%s%s%s%s%s", ref->type, *name ? ", " : "", name, class ? ", class " : "",
 			class ? class : "", *card->address ? "" : ", pGPU not found");
 	if (facts->remembered && !*ref->type)
 		line_of("last", "%s on %s", facts->last.type, facts->last.parent);

@@ -124,6 +124,7 @@ static void print_bars(const struct status *status, const struct card_row *row, 
 static void print_facts(const struct status *status, const struct card_row *row, const char *margin)
 {
 	const struct inv_pgpu *card = row->card;
+	const char *reason;
 	char text[REASON_SIZE + 128];
 
 	/* A card that is not ready may have no framework yet. */
@@ -139,10 +140,8 @@ static void print_facts(const struct status *status, const struct card_row *row,
 	if (card->pool.in_pool)
 		return;
 	/* print_problems() shows an error of the whole configuration. */
-	if (config_is_valid(&status->cmd->config) || !card->ready)
-		snprintf(text, sizeof(text), "not in the pool: %s", row->reason);
-	else
-		snprintf(text, sizeof(text), "not in the pool");
+	reason = config_is_valid(&status->cmd->config) || !card->ready ? row->reason : "";
+	snprintf(text, sizeof(text), "not in the pool%s%s", *reason ? ": " : "", reason);
 	say_under(margin, text);
 }
 

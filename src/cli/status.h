@@ -5,8 +5,6 @@
 #include "cli/cmd.h"
 #include "check/check.h"
 
-enum { CARD_MODEL_SIZE = 256 };
-
 /* A vGPU that is leased, or that exists without a lease. */
 struct status_vgpu {
 	const struct vgpu_ref *ref;
@@ -21,8 +19,8 @@ struct card_row {
 	const char *type;              /* the configured type, or the first of several; "": none */
 	struct capacity_count count;   /* the counts of `type`; UNKNOWN: the card does not offer `type` */
 	struct capacity_framebuffer mib;
-	char reason[REASON_SIZE];    /* why the card is not in the pool, or has no vGPU available */
-	char model[CARD_MODEL_SIZE]; /* from udev's hardware database; "": unknown */
+	char reason[REASON_SIZE]; /* why the card is not in the pool, or has no vGPU available */
+	char model[256];          /* from udev's hardware database; "": unknown */
 	const struct status_vgpu *vgpus;
 	size_t nvgpus;
 };
