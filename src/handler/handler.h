@@ -45,7 +45,6 @@ struct guests {
 /* Connects, if this pass has not tried yet. False: no connection. */
 bool guests_connect(struct guests *guests);
 
-/* Logs the state if it is new. */
 void guests_set_state(struct guests *guests, bool connected, const char *text);
 void guests_hang_up(struct guests *guests);
 
@@ -56,8 +55,8 @@ void guests_keep_named(struct guests *guests, struct gc *pass);
 void guests_tell(struct guests *guests, const struct gc *pass);
 
 /*
- * Removes the due orphans that libvirt does not name; if libvirt is never asked, its files decide. Takes
- * seconds at most. Returns when another pass must remove the rest (CLOCK_MONOTONIC ms); 0: nothing is left.
+ * Removes the due orphans that libvirt does not name; if libvirt is never asked, its files decide. Takes seconds.
+ * Returns when another pass must remove the rest (CLOCK_MONOTONIC ms); 0: nothing is left.
  */
 int64_t orphans_remove(struct gc *pass, struct guests *guests);
 
@@ -101,7 +100,7 @@ struct handler {
 	struct pass pass; /* .arena NULL: no pass runs in a process of its own */
 };
 
-/* Opens the host, takes the lock, and reads the configuration. Call handler_close() even after a failure. */
+/* Call handler_close() even after a failure. */
 int handler_open(struct handler *handler, const char *root, const char *config_path, struct err *err);
 void handler_close(struct handler *handler);
 
@@ -111,7 +110,7 @@ void handler_read_config(struct handler *handler, bool first);
 /* Takes the lock, unless this process holds it in the present directory. -ETIMEDOUT: another handler runs. */
 int handler_hold_lock(struct handler *handler, struct err *err);
 
-/* Makes one pass. Its outcome is in handler->last. An error is logged, and the next pass is due soon. */
+/* Leaves the outcome in handler->last. An error is logged, and the next pass is due soon. */
 void handler_pass(struct handler *handler);
 
 /* Starts a pass in a process of its own, with the handler's lock held. False: the start failed. */
@@ -122,7 +121,7 @@ int64_t pass_late_ms(const struct handler *handler, int64_t next_ms);
 
 bool pass_has_ended(const struct handler *handler);
 
-/* Ends a pass that has ended, or kills one that is late. Returns its processor time in ms. */
+/* Takes the outcome of a pass that has ended, or kills a late one. Returns its processor time in ms. */
 int64_t pass_end(struct handler *handler);
 
 /* Kills the process of a pass, if one runs, and drops its outcome. */
@@ -166,5 +165,5 @@ int udev_watch_open(struct udev_monitor **out, struct err *err);
 void udev_watch_close(struct udev_monitor *watch); /* accepts NULL, as does udev_watch_fd(), which then returns -1 */
 int udev_watch_fd(struct udev_monitor *watch);
 
-/* Reads all pending events; returns true if one of them is a reason to look. */
+/* Reads all pending events. True: one of them is a reason to look. */
 bool udev_watch_read(struct udev_monitor *watch);

@@ -99,8 +99,6 @@ static int undo_suspend(struct hotplug *hp, struct err *err)
 	if (r == 0)
 		r = is_running(hp, &why);
 	/* A stopped domain needs nothing: the hook releases all its vGPUs. */
-	if (r == 0)
-		return -err->code;
 	if (r == 1)
 		r = put_back(hp, "suspend", &n, &why);
 	if (r == 0)

@@ -7,9 +7,8 @@
 /* Leases and creates all vGPUs of the request, or none, and connects to libvirt again. `op` is for the log. */
 int hotplug_lease(struct hotplug *hp, const struct request *request, const char *op, struct err *err);
 
-/* A vGPU to be attached: its ID, and its hostdev for libvirt. */
 struct hotplug_choice {
-	char id[ID_SIZE], xml[512];
+	char id[ID_SIZE], xml[512]; /* a vGPU to be attached: its ID, and its hostdev for libvirt */
 };
 
 /* Leases and creates one more vGPU of a type (NULL: the only): a free VF if only VFs provide it, else a new mdev. */

@@ -67,13 +67,12 @@ int virt_change_device(struct virt *virt, const char *uuid, bool attach, const c
 int virt_detach_wait(struct virt *virt, const char *uuid, const char *xml, const char *alias, int wait_ms,
 		     struct err *err);
 
-/* Saves the running domain's memory, which its next start restores. */
+/* Saves the running domain, which virt_start() restores. */
 int virt_managed_save(struct virt *virt, const char *uuid, struct err *err);
 
 /* Returns 1 and the XML in the managed save image, which the caller frees; 0: no image. */
 int virt_saved_xml(struct virt *virt, const char *uuid, char **xml, struct err *err);
 
-/* Starts a defined domain, from its saved image if it has one. */
 int virt_start(struct virt *virt, const char *uuid, struct err *err);
 
 /* Sets the element of namespace `ns`, with prefix `key`, in the domain's metadata; `xml` NULL removes it. */
