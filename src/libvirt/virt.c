@@ -335,7 +335,7 @@ int virt_detach_wait(struct virt *virt, const char *uuid, const char *xml, const
 	int r = virt_change_device(virt, uuid, false, xml, VIRT_LIVE, err);
 	const int64_t end = sys_now_ms() + wait_ms;
 
-	/* The running domain's XML has the device until QEMU has closed it. A busy domain may return no XML. */
+	/* The XML has the element until QEMU has closed the device. In the record of a suspend, '<' is escaped. */
 	while (r == 0) {
 		struct virt_domain now;
 		bool attached;
