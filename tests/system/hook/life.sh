@@ -141,12 +141,6 @@ leaves "the vGPU of a running domain stays" "$u1 1" lease gc
 runs "<metadata><record uuid='$u1'/></metadata>"
 leaves "also one that only a suspend's record names" "$u1 1" lease gc
 
-runs ""
-edit_lease "s/^since_ms=.*/since_ms=1/"
-open_device $u1
-leaves "one that is open stays" "$u1 1" lease gc
-close_device
-leaves "what nobody attaches any more, and the domain does not have, is released" 0 lease gc
 prepare
 runs ""
 edit_lease 's/^since_ms=.*/since_ms=1/; s/^state=.*/state=creating/; s/^writer_start=.*/writer_start=1/'

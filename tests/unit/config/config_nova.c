@@ -4,7 +4,6 @@
 #include "lib/messages.h"
 #include "unit/config/files.h"
 
-/* Where a message is about a line of the file that it is in. */
 #define AT "ROOT/etc/nova/nova.conf:"
 
 static const char nova_conf[] = "[DEFAULT]\n"
@@ -100,10 +99,6 @@ static const struct {
 	  NULL,
 	  "nvidia-700=0000:21:00.4,0000:21:00.5,0000:81:00.4 CUSTOM_NVIDIA_700; "
 	  "nvidia-699=0000:21:00.7 CUSTOM_NVIDIA_699" },
-	{ "a comment between the keys of a type",
-	  "[devices]\nenabled_mdev_types = nvidia-697\n\n[mdev_nvidia-697]\n"
-	  "device_addresses = 0000:21:00.4,0000:81:00.4\n# Only one type, so no class of its own.\nmdev_class = VGPU\n",
-	  NULL, "nvidia-697=0000:21:00.4,0000:81:00.4 VGPU" },
 	{ "Puppet: no blanks, a type without addresses, one with a maximum",
 	  "# File is managed by Puppet\n[devices]\nenabled_mdev_types=nvidia-35,nvidia-36,nvidia-37\n"
 	  "[mdev_nvidia-35]\ndevice_addresses=0000:84:00.0,0000:85:00.0\n[mdev_nvidia-36]\nmdev_class=VGPU\n"
@@ -120,16 +115,6 @@ static const struct {
 	  "[devices]\nenabled_mdev_types = nvidia-35,nvidia-36\n\n[mdev_nvidia-35]\ndevice_addresses = 0000:84:00.0\n"
 	  "[pci]\ndevice_spec = {\"address\": \"0000:84:00.0\"}\nalias = {\"name\": \"a\"}\n",
 	  NULL, "nvidia-35=0000:84:00.0 VGPU; nvidia-36= VGPU" },
-	{ "the old name of the list, the new one of the section",
-	  "[devices]\nenabled_vgpu_types = nvidia-232\n\n[mdev_nvidia-232]\ndevice_addresses = 0000:af:00.0\n", NULL,
-	  "nvidia-232=0000:af:00.0 VGPU" },
-	{ "Nova's manual: one section of each name",
-	  "[devices]\nenabled_mdev_types = nvidia-35, nvidia-36\n\n[mdev_nvidia-35]\n"
-	  "device_addresses = 0000:84:00.0,0000:85:00.0\n\n[vgpu_nvidia-36]\ndevice_addresses = 0000:86:00.0\n",
-	  NULL, "nvidia-35=0000:84:00.0,0000:85:00.0 VGPU; nvidia-36=0000:86:00.0 VGPU" },
-	{ "a type alone, its section commented out",
-	  "[devices]\nenabled_mdev_types=nvidia-476\n\n#[mdev_nvidia-476]\n#mdev_class = A100_3_20C\n", NULL,
-	  "nvidia-476= VGPU" },
 	{ "a merged file: lists over several lines, a comma at the end, CRLF",
 	  "[devices]\r\nenabled_mdev_types =\r\n\tnvidia-35,\r\n\tnvidia-36,\r\n[mdev_nvidia-35]\r\n"
 	  "device_addresses = 0000:84:00.0,\r\n    0000:85:00.0\r\n",
