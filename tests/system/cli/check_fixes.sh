@@ -167,38 +167,11 @@ for ids in "8086 0b30 120000 1" "8086 56c0 038000 0" "19e5 a250 120000 1" "19e5 
 done
 under vf_flex@1dd8:100c -- check_says "of such a device that is named check warns" "^WARN .*$card" M_NOT_A_GPU flex
 
-### Adapters and channels of s390x, which are mdevs, too
-rm -r "${root:?}"/{sys,run,var}
-# other_mdev PATH PARENT TYPE API ID: a parent with one mdev of it.
-other_mdev() {
-	local parent=$root/sys/devices/$1/$2
-	mkdir -p "$parent/mdev_supported_types/$3" "$parent/$5" "$root/sys/class/mdev_bus" "$root/sys/bus/mdev/devices"
-	echo "$4" >"$parent/mdev_supported_types/$3/device_api"
-	echo 1 >"$parent/mdev_supported_types/$3/available_instances"
-	ln -s "../mdev_supported_types/$3" "$parent/$5/mdev_type"
-	ln -s "../../devices/$1/$2" "$root/sys/class/mdev_bus/$2"
-	ln -s "../../../devices/$1/$2/$5" "$root/sys/bus/mdev/devices/$5"
-}
-mkdir -p "$root"/{run,var/lib}
-other_mdev vfio_ap matrix vfio_ap-passthrough vfio-ap "$(uuid 1)"
-other_mdev css0 0.0.0313 vfio_ccw-io vfio-ccw "$(uuid 2)"
-configure devices
-vl_is "inventory has none of them" "0||" inventory --no-headings
-vl_says "init does not enable them" 1 init -- M_INIT_NO_GPU
-vl_is "and gc --unused removes none" "0||" gc --dry-run --unused --grace 0 --no-headings
-### Hygon's crypto engines (hct), mdevs of a virtual parent that are vfio-pci
-other_mdev virtual/hct hct hct-1 vfio-pci "$(uuid 3)"
-vl_says "init does not enable them" 1 init -- M_INIT_NO_GPU
-vl_is "nor does gc --unused remove them" "0||" gc --dry-run --unused --grace 0 --no-headings
-under hct-1 -- vl_counts "unless they are configured" "0 1" "^remove *$(uuid 3)" gc --dry-run --unused --grace 0 --no-headings
-under vfio_ap-passthrough@matrix -- check_says "one that is named is refused with the reason" ' matrix' M_NO_VGPU_PARENT
-
 ### The name of a type, where the configuration needs its ID: the message gives the ID to write
 new_host t4:2+l40s/4
 conf_path=$root/etc/vgpu-lease.conf
 domain 1 "$(uuid 1)" nvidia-222 >"$tmp/vm.xml"
 
-# said COMMAND...: what it prints on both.
 said() { "$@" 2>&1; }
 hook_says() { said hook vm1 prepare begin - <"$tmp/vm.xml"; }
 

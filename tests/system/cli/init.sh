@@ -263,56 +263,5 @@ rm "$root/etc/vgpu-lease.conf"
 vl init
 is "$status|$(grep -c '^\[vf_' <<<"$out")|$(grep -c '0000:26:00.0: left out' <<<"$err")" "0|2|1" "init gives both a pool, and names the one that is left out"
 
-### Cards of NVIDIA's that make no vGPUs: which step is missing, said for the card. A VF is never a pGPU
 end_host
-pf=0000:41:00.0
-devices=$root/sys/bus/pci/devices
-# card DRIVER TOTALVFS VFDRIVER...: an A40 with VFs on these drivers; "-" is none.
-card() {
-	local driver=$1 total=$2 vfs=()
-	rm -rf "$root"
-	mkdir -p "$root"/{etc,run,var/lib,proc,dev} "$root/sys/bus/pci/drivers/nvidia" "$root/sys/module/nvidia_vgpu_vfio"
-	: >"$root/etc/vgpu-lease.conf"
-	shift 2
-	pci_device $pf 10de 2235 030200 "$driver"
-	for driver in "$@"; do
-		vfs+=("0000:41:00.$((4 + ${#vfs[@]}))")
-		pci_device "${vfs[-1]}" 10de 2235 030200 "$driver"
-	done
-	[ "$total" = - ] || pci_vfs $pf "$total" "${vfs[@]}"
-}
-
-# no_vgpus ...: the same, with a driver that has no vGPUs, as it was made for bare metal or guests.
-no_vgpus() { card "$@" && rm -r "$root/sys/module/nvidia_vgpu_vfio"; }
-
-# reason SENTENCE CARD KEY [ARG...]: of such a host the inventory has this card alone, for this reason.
-reason() {
-	in_words "$2"
-	vl_is "$1: the card is the only pGPU" "0|$pf|" inventory --no-headings -o PGPU
-	vl_prints "$1: is the reason" inventory --no-headings -o REASON -- "${@:3}"
-}
-
-reason "VFs that are not enabled" "card nvidia 4" M_VFS_ENABLE $pf
-reason "VFs without a driver" "card nvidia 4 - -" M_VFS_NO_DRIVER
-reason "VFs on vfio-pci" "card nvidia 4 vfio-pci vfio-pci" M_VFS_OTHER_DRIVER vfio-pci
-reason "a driver without vGPUs" "no_vgpus nvidia 4 nvidia nvidia" M_NO_VGPU_MODULE
-reason "types that are not registered yet" "card nvidia 4 nvidia nvidia" M_NVIDIA_VGPUD
-reason "one VF on vfio-pci beside it" "card nvidia 4 vfio-pci nvidia" M_NVIDIA_VGPUD
-reason "a card without SR-IOV" "card nvidia -" M_NO_SRIOV
-reason "SR-IOV without VFs" "card nvidia 0" M_NO_VFS_ALLOWED
-reason "a driver without vGPUs, of a card without SR-IOV" "no_vgpus nvidia -" M_NO_VGPU_MODULE
-
-### Cards that somebody names
-# named SENTENCE KEY [ARG...]
-named() { configure "nvidia-557@$name"; check_says "$1" "$name: " "${@:2}"; }
-name=$pf
-card - 4
-named "a loaded driver has not taken the card" M_DRIVER_NOT_BOUND nvidia
-rmdir "$root/sys/bus/pci/drivers/nvidia"
-named "the driver is not loaded" M_NO_DRIVER -- M_LOAD_DRIVER
-card nvidia 4 vfio-pci vfio-pci
-named "the VFs of a card that is named are on vfio-pci" M_VFS_OTHER_DRIVER vfio-pci
-name=0000:41:00.4
-named "so is a VF that is named" M_BOUND_ELSEWHERE vfio-pci
-vl_prints "and status counts no VF" status -- M_STATUS_POOL 0 1
 tap_done

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Hosts as other people have set them up, and whether what the commands say of them is true.
 . "$(dirname "$0")/../../lib/cli.sh"
-# notes_of WHAT: the lines of check that are of WHAT.
 notes_of() { grep -E "^(PASS|WARN|FAIL)  *$1 " <<<"$out"; }
 # check_notes SENTENCE TEXT WHAT COMMAND...: what the command makes of the lines of check that are of WHAT, in one line.
 check_notes() { vl check; is "$(notes_of "$3" | "${@:4}" | paste -sd' ')" "$2" "$1"; }
@@ -161,19 +160,6 @@ vl_like "also if none is left" "0|*3 of 3, full*|" status
 reports "as a start says" start_vf 1 $vf.1 yes -- M_OPEN "process ${holders[0]}"
 kill "${holders[@]}"
 
-### The GPU of a desktop's processor, whose VFs its driver has: libvirt binds vfio-pci for a hostdev with managed='yes' only
-new_host flex/7@0000:00:02.0
-control bind "0000:00:02.0 i915"
-configure vf_gpu@0000:00:02.0
-vf_domain 1 0000:00:02.1 yes | libvirt_has vm1
-check_counts "a guest with managed='yes' starts" 0 "^FAIL +domain "
-vf_domain 1 0000:00:02.1 no | libvirt_has vm1
-check_says "one without would be refused, which check says" "^FAIL +domain " M_CHECK_DOMAIN_REFUSED vm1
-holds "with the reason" says M_VF_BOUND 0000:00:02.1 i915 < <(notes_of domain)
-reports "and a start" hook vm1 prepare begin - <"$root/etc/libvirt/qemu/vm1.xml" -- M_VF_BOUND 0000:00:02.1 i915
-control bind "0000:00:02.1 vfio-pci"
-check_counts "unless vfio-pci is bound to its VF" 0 "^FAIL +domain "
-rm "$root/etc/libvirt/qemu/vm1.xml"
 ### VFs whose guests name their types: what a start would refuse, check says of a guest that is off
 new_host l40s/4+flex/2
 mkdir -p "$root/etc/libvirt/qemu/broken.xml"
@@ -198,7 +184,13 @@ vf_guest "one whose type is another VF's" "0000:26:00.4 no nvidia-1148" M_VF_SER
 set_vf_type 0000:26:00.4 1148
 vf_guest "but none whose VF has its type" "0000:26:00.4 no nvidia-1148"
 vf_guest "one whose VF has been given another type" "0000:26:00.4 no nvidia-1152" M_VF_OF_OTHER_TYPE nvidia-1148 nvidia-1152
-rm "$root/etc/libvirt/qemu/vm1.xml"
+### The GPU of a desktop's processor, whose VFs its driver has: libvirt binds vfio-pci for a hostdev with managed='yes' only
+new_host flex/7@0000:00:02.0 vf_gpu@0000:00:02.0
+control bind "0000:00:02.0 i915"
+vf_guest "a guest with managed='yes' starts" "0000:00:02.1 yes"
+vf_guest "one without would be refused" "0000:00:02.1 no" M_VF_BOUND 0000:00:02.1 i915
+control bind "0000:00:02.1 vfio-pci"
+vf_guest "unless vfio-pci is bound to its VF" "0000:00:02.1 no"
 
 ### Cards of NVIDIA's in a section of plain VFs, with VFs and without
 new_host l40s/2+t4 vf_gpu@0000:26:00.0,0000:84:00.0

@@ -9,6 +9,8 @@
 #define PCI "sys/devices/pci0000:80/"
 #define T4 PCI "0000:84:00.0"
 #define CARD "0000:41:00.0"
+#define BUS "sys/bus/pci/devices/"
+#define A40 "pci:v000010DEd00002235sv00000000sd00000000bc03sc02i00"
 #define ON_BUS(card) "sys/class/mdev_bus/" card " -> ../../devices/pci0000:80/" card "\n"
 #define T4_TYPE(id, name, framebuffer, max, available)                                                                 \
 	T4 "/mdev_supported_types/" id "/\n name = " name                                                              \
@@ -106,8 +108,13 @@ static void mdevs_of_other_kinds(void)
 	   "the adapters and channels of s390x are no pGPUs");
 	ok(inv.ndevices == 1 && inventory_device(&inv, A), "their mdevs are no vGPUs");
 	ok(inv.ntypes == 1, "and nobody is offered their types");
+	EXPLAINED(&tree, "matrix", false, "{M_NO_VGPU_PARENT}", "which somebody who names one is told");
 	tree_remove(&tree, "sys/class/mdev_bus/matrix");
 	ok(read_host(&tree.host, EVERYTHING) == 0 && inv.ndevices == 1, "also while their parent is unregistered");
+	tree_add(&tree, ONE_OF("virtual/hct", "hct", "hct-1", "vfio-pci", U(d)));
+	ok(read_host(&tree.host, EVERYTHING) == 0 && inventory_pgpu(&inv, "mtty")->gpu && inv.npgpus == 2 &&
+		   !inventory_pgpu(&inv, "hct")->gpu,
+	   "of virtual parents only the kernel's samples are GPUs: Hygon's crypto engines are none");
 }
 
 static void descriptions(void)
@@ -159,15 +166,17 @@ static void cards_that_are_not_up(void)
 		   strstr(inv.pgpus[0]->reason, "restart vgpu-sriov@0000:41:00.0"),
 	   "it is not ready: %s", inv.pgpus[0]->reason);
 	ok(read_host(&tree.host, MDEVS(one)) == 0 && inv.npgpus == 0, "but not where only some types matter");
-	EXPLAINED(&tree, CARD, false, "M_VFS_NOT_ENABLED", "somebody who names it is told");
+	EXPLAINED(&tree, CARD, false, "{M_VFS_NOT_ENABLED}", "somebody who names it is told");
 	tree_add(&tree, PCI "0000:41:00.0/sriov_numvfs = 2\n");
 	EXPLAINED(&tree, CARD, false, "nvidia-vgpud", "with VFs, but without types");
 	tree_remove(&tree, PCI "0000:41:00.0/driver");
-	EXPLAINED(&tree, CARD, false, "M_NO_DRIVER", "without a driver");
+	EXPLAINED(&tree, CARD, false, "{M_DRIVER_NOT_BOUND|nvidia}", "without a driver");
+	tree_remove(&tree, "sys/bus/pci/drivers/nvidia");
+	EXPLAINED(&tree, CARD, false, "{M_NO_DRIVER}; {M_LOAD_DRIVER}", "without any that is loaded");
 	tree_add(&tree, PCI "0000:41:00.0/driver -> ../../../bus/pci/drivers/vfio-pci\n");
 	EXPLAINED(&tree, CARD, false, "vfio-pci", "with another driver");
-	EXPLAINED(&tree, "0000:42:00.0", false, "M_NO_PCI_DEVICE", "one that is not there");
-	EXPLAINED(&tree, "mtty", false, "M_NO_PARENT", "a virtual one that is not there");
+	EXPLAINED(&tree, "0000:42:00.0", false, "{M_NO_PCI_DEVICE}", "one that is not there");
+	EXPLAINED(&tree, "mtty", false, "{M_NO_PARENT}", "a virtual one that is not there");
 	tree_add(&tree, ON_BUS("0000:41:00.0") PCI "0000:41:00.0/mdev_supported_types/\n");
 	ok(read_host(&tree.host, MDEVS(one)) == 0 && inv.npgpus == 1, "a parent without any type is read");
 	ok(!inv.pgpus[0]->ready, "and not ready: %s", inv.pgpus[0]->reason);
@@ -182,13 +191,48 @@ static void other_reasons(void)
 		   " 0000:41:00.4/physfn -> ../0000:41:00.0\n 0000:41:00.4/driver -> ../../drivers/nvidia\n"
 		   " 0000:41:00.5/physfn -> ../0000:41:00.0\n 0000:41:00.5/driver -> ../../drivers/nvidia\n"
 		   " 0000:41:00.5/nvidia/current_vgpu_type = 0\n"
+		   " 0000:41:00.6/physfn -> ../0000:41:00.0\n 0000:41:00.6/driver -> ../../drivers/vfio-pci\n"
 		   "sys/bus/pci/devices/0000:84:00.0/\n modalias = pci:v000010DEd00001EB8\n"
 		   " driver -> ../../drivers/nvidia\n sriov_totalvfs = 16\n sriov_numvfs = 0\n");
 	EXPLAINED(&tree, "0000:00:02.0", false, "kvmgt", "Intel's graphics need kvmgt");
 	EXPLAINED(&tree, "0000:03:00.0", false, "xe", "another driver without types is named");
 	EXPLAINED(&tree, "0000:41:00.4", false, "nvidia-vgpud", "a VF of NVIDIA's can still come up");
+	EXPLAINED(&tree, "0000:41:00.6", false, "{M_BOUND_ELSEWHERE|vfio-pci}", "unless another driver has it");
 	EXPLAINED(&tree, "00000000:41:00.5", false, "framework", "a VF of the other framework is told apart");
 	EXPLAINED(&tree, "0000:84:00.0", false, "nvidia-vgpud", "a T4 can have VFs, but does not need them");
+}
+
+#define VF(n, number, more)                                                                                            \
+	BUS CARD "/virtfn" n " -> ../0000:41:00." number "\n" BUS "0000:41:00." number "/\n physfn -> ../" CARD        \
+		 "\n modalias = " A40 "\n" more
+#define VFS(first, second)                                                                                             \
+	BUS CARD "/\n sriov_totalvfs = 4\n sriov_numvfs = 2\n" VF("0", "4", first) VF("1", "5", second)
+#define ON(driver) " driver -> ../../drivers/" driver "\n"
+#define MODULE "sys/module/nvidia_vgpu_vfio/\n"
+
+/* An A40 that the driver nvidia has: what else there is, and the reason in the inventory. */
+static const struct {
+	const char *says, *more, *reason;
+} without_vgpus[] = {
+	{ "VFs without a driver", MODULE VFS("", ""), "{M_VFS_NO_DRIVER}" },
+	{ "VFs on vfio-pci", MODULE VFS(ON("vfio-pci"), ON("vfio-pci")), "{M_VFS_OTHER_DRIVER|vfio-pci}" },
+	{ "a driver without vGPUs", VFS(ON("nvidia"), ON("nvidia")), "{M_NO_VGPU_MODULE}" },
+	{ "types that are not registered yet", MODULE VFS(ON("nvidia"), ON("nvidia")), "{M_NVIDIA_VGPUD}" },
+	{ "one VF on vfio-pci beside it", MODULE VFS(ON("vfio-pci"), ON("nvidia")), "{M_NVIDIA_VGPUD}" },
+	{ "a card without SR-IOV", MODULE, "{M_NO_SRIOV}" },
+	{ "SR-IOV without VFs", MODULE BUS CARD "/sriov_totalvfs = 0\n", "{M_NO_VFS_ALLOWED}" },
+	{ "a driver without vGPUs, of a card without SR-IOV", "", "{M_NO_VGPU_MODULE}" },
+};
+
+static void cards_without_vgpus(void)
+{
+	for (ROWS(row, without_vgpus)) {
+		TREE(tree, BUS CARD "/\n modalias = " A40 "\n driver -> ../../drivers/nvidia\n");
+		tree_add(&tree, row->more);
+		ok(read_host(&tree.host, EVERYTHING) == 0 && inv.npgpus == 1, "%s: no VF is a pGPU", row->says);
+		ok(strstr(inv.pgpus[0]->reason, message_in(row->reason)) != NULL, "%s: %s", row->says,
+		   inv.pgpus[0]->reason);
+	}
 }
 
 static void two_of_a_kind(void)
@@ -278,5 +322,5 @@ static void nodes_of_cpus(void)
 }
 
 TESTS(a_card_with_vgpus_on_itself, a_virtual_parent, mdevs_of_other_kinds, descriptions, names_from_outside,
-      cards_that_are_not_up, other_reasons, two_of_a_kind, lists_of_types, doubt_about_a_vf, nothing_there,
-      nodes_of_cpus)
+      cards_that_are_not_up, other_reasons, cards_without_vgpus, two_of_a_kind, lists_of_types, doubt_about_a_vf,
+      nothing_there, nodes_of_cpus)

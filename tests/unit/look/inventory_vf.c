@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * Cards whose vGPUs are VFs: NVIDIA's variant driver beside an mdev card, and plain VFs. Cards whose mdevs are on VFs:
- * which VFs are one card's, what it offers, and which of them the driver has lost.
- */
+/* Cards whose vGPUs are VFs, or are on VFs: whose a VF is, what it offers, and which the driver has lost. */
 #include "look/inventory.h"
 
 #include "state/store.h"
@@ -163,7 +160,7 @@ static void trouble(void)
 	   inv.pgpus[1]->reason);
 	EXPLAINED(&tree, "0000:42:00.0", true, "[mdev_TYPE]", "NVIDIA's VFs are no plain ones");
 	tree_add(&tree, PCI "0000:03:00.0/sriov_totalvfs = 31\n");
-	EXPLAINED(&tree, "0000:03:00.0", true, "M_VFS_NOT_ENABLED", "plain VFs that are off");
+	EXPLAINED(&tree, "0000:03:00.0", true, "{M_VFS_NOT_ENABLED}", "plain VFs that are off");
 	EXPLAINED(&tree, "0000:84:00.0", true, "SR-IOV", "a card without");
 }
 
@@ -200,7 +197,6 @@ static void plain_vfs(void)
 	config_free(&config);
 }
 
-/* One cause, as a refusal groups it: the reason does not name the VF. */
 static void same_reason(void)
 {
 	TREE(tree, "sys/bus/pci/drivers/nvidia/bind = \n");
@@ -214,10 +210,7 @@ static void same_reason(void)
 	   inv.pgpus[0]->reason);
 }
 
-/*
- * VFs are disabled one by one, and a guest that has one may not let go of it yet: the kernel has taken its link to the
- * card away then, and waits. What a VF alone has is there until the device is gone.
- */
+/* VFs are disabled in order. One that a guest still has has lost its link to the card, and the kernel waits. */
 static void vf_that_goes(void)
 {
 	TREE(tree, PCI
@@ -226,16 +219,16 @@ static void vf_that_goes(void)
 	ok(read_host(&tree.host, EVERYTHING) == 0, "the host's PCI devices are read");
 	ok(inv.npci == 1 && strcmp(inv.pci[0]->address, "0000:03:00.0") == 0,
 	   "a VF that lost its link to the card is no card: %zu", inv.npci);
-	EXPLAINED(&tree, "0000:03:00.1", true, "M_BEING_DISABLED", "where it is named, that is said");
-	EXPLAINED(&tree, "0000:03:00.1", false, "M_BEING_DISABLED", "also where a domain names it");
-	EXPLAINED(&tree, "0000:03:00.0", true, "M_VFS_NOT_ENABLED", "a card whose last VF goes has none");
+	EXPLAINED(&tree, "0000:03:00.1", true, "{M_BEING_DISABLED}", "where it is named, that is said");
+	EXPLAINED(&tree, "0000:03:00.1", false, "{M_BEING_DISABLED}", "also where a domain names it");
+	EXPLAINED(&tree, "0000:03:00.0", true, "{M_VFS_NOT_ENABLED}", "a card whose last VF goes has none");
 	ok(inventory_kind(&tree.host, "0000:03:00.1") == PCI_GOING_VF &&
 		   inventory_kind(&tree.host, "0000:03:00.0") == PCI_DEVICE &&
 		   inventory_kind(&tree.host, "0000:03:00.2") == PCI_MISSING,
 	   "the VF goes, not its card, nor what is not there");
 	tree_add(&tree, PCI "0000:03:00.0/virtfn3 -> ../0000:03:00.4\n" PCI "0000:03:00.4/physfn -> ../0000:03:00.0\n");
 	for (const char *const *at = (const char *const[]){ "0000:03:00.0", "0000:03:00.4", NULL }; *at; at++)
-		EXPLAINED(&tree, *at, true, "M_VFS_BEING_DISABLED",
+		EXPLAINED(&tree, *at, true, "{M_VFS_BEING_DISABLED}",
 			  "while later VFs are there, they are being disabled");
 }
 
