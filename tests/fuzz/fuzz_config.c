@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * Any text as a configuration: understood or refused, never half. A first byte of N asks for the reading of a
- * nova.conf, whose other sections may hold anything, one of A for all mistakes of our own; both have no way in without
- * a file, so they are entered inside.
- */
+/* Any text as a configuration: understood or refused, never half. First byte N: as nova.conf; A: with all mistakes. */
 #include <stdint.h>
 
 #include "lib/config_text.h"

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * Any bytes for a domain's XML. Where it is one, all its vGPUs get other addresses, and the result is a domain that
- * asks for the same with those; back to the old ones, it is the document that it was, but for the notation of the
- * addresses. With facts put in, or as devices of the other kind, it is the same domain, too; and so is one with the
- * lease element that is made of it.
- */
+/* Any bytes for a domain's XML: with other addresses or facts it asks for the same, and back again it is the same. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * Any text as a list of types, as a VF shows it or memory has it: limited, printable, and the same when it is
- * remembered.
- */
+/* Any text as a list of types: limited, printable, and the same when it is remembered. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * The main() of a fuzz target where libFuzzer is not: feeds it the files of its corpus, one test each. A crash ends the
- * program, which the test driver reports.
- *
- *     fuzz_NAME [DIRECTORY]     DIRECTORY: tests/fuzz/corpus/NAME
- */
+/* The main() of a fuzz target where libFuzzer is not: each file of its corpus, or of the DIRECTORY, is one test. */
 #include <dirent.h>
 #include <fcntl.h>
 

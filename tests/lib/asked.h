@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * Sees each read of what a driver answers, and whether somebody has the store's lock then. For a test that is linked
- * with $(SEES_READS).
- */
+/* Sees each read of a driver's answer, and whether the store's lock is held then. Link it with $(SEES_READS). */
 #pragma once
 
 #include <fcntl.h>

@@ -110,7 +110,6 @@ control() { echo "$2" >"$root/.kernel/control/$1"; }
 
 # pending OPERATION: the driver is at such a write (create, remove; '.' is any).
 pending() { grep -q "^$1" "$root/.kernel/control/pending"; }
-# is_locked FILE: somebody has its lock.
 is_locked() { [ -e "$1" ] && ! flock -n "$1" true; }
 
 # within SECONDS COMMAND...: the command succeeds before that time is over.

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * A store of leases for all functions of a test, and leases in it. On one small host for all of them:
- *
- *     HOST_TESTS("run/\nvar/lib/\n", types, voids, requests)
- */
+/* A store of leases for all functions of a test: HOST_TESTS("run/\nvar/lib/\n", types, voids, requests) */
 #pragma once
 
 #include "base/text.h"

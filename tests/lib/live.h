@@ -22,7 +22,6 @@ static struct live {
 } live;
 static struct config config __attribute__((unused));
 
-/* Runs the simulator with these arguments; its exit status. */
 static inline int live_run(const char *first, const char *second)
 {
 	extern char **environ;

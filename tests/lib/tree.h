@@ -93,7 +93,6 @@ static inline void tree_add(struct tree *tree, const char *text)
 	close(root);
 }
 
-/* The same, of a text that is made of its parts. */
 __attribute__((format(printf, 2, 3))) static inline void tree_addf(struct tree *tree, const char *fmt, ...)
 {
 	char text[8192];

@@ -30,7 +30,6 @@ is "$(ls "$hooks")" qemu "and nowhere else"
 holds "with a configuration" cmp "$etc/vgpu-lease.conf" "$srcdir/etc/vgpu-lease.conf"
 holds "the device handler and its units are there" \
 	ls "$work/host/usr/lib/systemd/system/"{vgpu-leased,vgpu-lease-wait,vgpu-sriov@}.service "$work"/host/usr/libexec/vgpu-lease/vgpu-leased
-# dead_links: the links of the installed documents that lead to no file.
 dead_links() {
 	local page link
 	find "$work/host/usr/share/doc" -name '*.md' | while IFS= read -r page; do

@@ -22,7 +22,6 @@
 
 enum { CALLS_MAX = 4000 };
 
-/* A host of one framework. */
 struct kind {
 	const char *name, *model, *config;
 	const char *hostdev; /* of the domain's vGPU */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * For each host directory that standard input names, one line with the pool that its configuration makes, or "refused"
- * and why: for tests/model/nova/compare.sh, which has the same lines from Nova's own reader.
- */
+/* Prints for each host directory of standard input the pool of its configuration, for tests/model/nova/compare.sh. */
 #include <stdlib.h>
 #include <string.h>
 

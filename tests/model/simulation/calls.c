@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * The clock and the processes of sys/sys.h once more, and a point around each call that others can notice (the linker's
- * --wrap puts these in the place of the real ones).
- */
+/* The clock and the processes of sys/sys.h by the linker's --wrap: a point around each call that others can notice. */
 #include <sys/file.h>
 #include <time.h>
 
@@ -131,7 +128,6 @@ ssize_t __wrap_sys_read(int dir, const char *path, char *buf, size_t size)
 	return __real_sys_read(dir, path, buf, size);
 }
 
-/* Who took the lock of each file last. */
 static struct {
 	ino_t file;
 	int pid;

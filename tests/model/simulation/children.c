@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * sys/timed_child.h once more, with simulated processes: the same waits, the same abandoning, the same locks. What a
- * child shares with its parent by memory here, it has from fork(2) there: it uses none of it once it was abandoned.
- */
+/* sys/timed_child.h with simulated processes. An abandoned child uses nothing that it shares with its parent. */
 #include "base/mem.h"
 #include "base/text.h"
 #include "model/simulation/driver.h"

@@ -3,7 +3,6 @@
 #include "libvirt/internal.h"
 #include "model/simulation/world.h"
 
-/* What a command that releases is at. */
 struct command {
 	struct domain *domain;
 	unsigned which; /* of its vGPUs */

@@ -129,7 +129,6 @@ static void take_time(int card, int n)
 		wait_in_kernel(now_us + pick(longest_ms[how]) * 1000L, NULL);
 }
 
-/* An error of the driver's own, now and then. */
 static int failure(int card)
 {
 	static const int errnos[] = { EIO, ENOSPC, EAGAIN, EBUSY, EPERM, ETIMEDOUT, EINVAL };

@@ -133,7 +133,6 @@ void driver_start(struct tree *host)
 	}
 }
 
-/* The first half of a device's directory. */
 void files_begin(const struct device *d)
 {
 	if (cards[d->card].framework == FW_VARIANT)
@@ -146,7 +145,6 @@ void files_begin(const struct device *d)
 	    cards[d->card].directory, d->parent, d->uuid);
 }
 
-/* The second half of a device's directory. */
 void files_complete(const struct device *d)
 {
 	const struct card *c = &cards[d->card];

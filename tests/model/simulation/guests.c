@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * libvirt, for one domain: what it calls the hook for, in which order, and what it does not call it for. libvirtd can
- * be killed at any time: then a call goes on alone, and nobody is told of its end.
- */
+/* libvirt, for one domain: its calls of the hook. A kill of libvirtd leaves a call alone, whose end nobody is told. */
 #include "model/simulation/world.h"
 
 enum { GONE = -ECONNRESET };
@@ -22,7 +19,6 @@ static void set_status(const struct domain *d)
 	quiet--;
 }
 
-/* libvirtd comes back after a while. */
 static int restart(const struct domain *d)
 {
 	say("libvirtd is killed, and %s is forgotten", d->name);

@@ -39,7 +39,6 @@ static void run_to_the_end(void)
 		broken("%s never ends", process_first()->what);
 }
 
-/* Chance decides first how rough it is. */
 static void choose_profile(void)
 {
 	static const int paces[] = { 5, 50, 500, 5000 };
@@ -113,7 +112,6 @@ static bool history(unsigned seed)
 	return status == 0;
 }
 
-/* The seeds that ever failed. */
 static void kept_seeds(void)
 {
 	autofree char *text = source_text("tests/model/simulation/seeds");

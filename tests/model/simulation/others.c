@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * The device handler; the operator's gc; a manager of vGPUs of its own, as Nova, which knows nothing of leases but
- * those of its guests.
- */
+/* The device handler; the operator's gc; a manager of vGPUs, as Nova, that knows of no leases but its guests'. */
 #include "handler/handler.h"
 #include "model/simulation/world.h"
 #include "act/gc.h"

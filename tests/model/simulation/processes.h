@@ -41,12 +41,10 @@ struct process {
 	struct job *job; /* of a timed child (children.c) */
 	struct timed_child_silent silent[SILENT_MAX];
 	int nsilent;
-	/* the locks that it holds or has inherited */
 	struct {
 		int fd, from; /* `from`: the parent's descriptor, which this one is a copy of */
 	} locks[LOCKS_MAX];
 	int nlocks;
-	/* the coroutine */
 	ucontext_t context;
 	struct arena *arena;
 	int code; /* errno */
@@ -59,8 +57,6 @@ struct process {
 /* The process that runs; NULL: the world itself. */
 extern struct process *self;
 extern long steps; /* points passed */
-
-/* Chance */
 
 void chance_seed(uint64_t seed);
 int pick(int n); /* 0 to n - 1 */
@@ -79,12 +75,8 @@ struct profile {
 };
 extern struct profile profile;
 
-/* Time */
-
 extern int64_t now_us;
 int64_t now_ms(void);
-
-/* Processes */
 
 struct process *process_start(const char *what, void (*main)(void *arg), void *arg);
 /* A child, which has copies of its parent's locks. */
@@ -106,7 +98,6 @@ void pause_until(int64_t until_us, const unsigned *event);
 void nap_ms(int64_t ms);
 /* At most so long; mostly at most the history's pace. */
 void nap_some(int most_ms);
-/* Waits for the end of a process. */
 void await(struct process *p);
 
 /* Goes on until nobody can, or until `enough` passed points; false: somebody waits for what never comes. */

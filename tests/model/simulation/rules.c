@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * The rules: what must hold whatever happened before. They are looked at when a device or a lease changes, when the
- * hook answers, now and then, and at the end.
- */
+/* What must hold whatever happened, at each change of a device or lease, each answer of the hook, and the end. */
 #include <dirent.h>
 
 #include "model/simulation/world.h"
@@ -17,7 +14,6 @@ static bool has(const struct domain *d, const char *id)
 	return false;
 }
 
-/* The domain that needs this vGPU. */
 static const struct domain *user_of(const char *id, const struct domain *but)
 {
 	for (int i = 0; i < DOMAINS; i++) {
@@ -226,7 +222,6 @@ static void check_refusal(const struct call *call)
 		broken("refused although there was capacity all the time: %s", err->text);
 }
 
-/* The domain has what it asked for. */
 static void check_given(const struct call *call, int w)
 {
 	const struct domain *d = call->domain, *other = user_of(d->req[w], d);

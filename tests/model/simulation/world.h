@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * The world: domains that libvirt starts, stops, moves and loses, with the hook called in libvirt's orders; the device
- * handler, gc, commands on running guests; other parties who make, use and remove vGPUs; and the rules that hold for
- * all of them. Everybody is a process of his own: for a domain, its libvirt; each call of the hook; each command.
- */
+/* The world: domains with their libvirt, hook calls, commands, the handler, others: a process each; and the rules. */
 #pragma once
 
 #include "lib/tree.h"

@@ -98,7 +98,6 @@ is "$(grep FAIL <<<"$out" | grep -c 'nova.conf: Permission denied; run as root$'
 chmod 644 "$root/etc/nova/nova.conf"
 configure nvidia-222 nvidia-1147
 
-# denied SENTENCE ARGUMENT...: a user is refused, and the fix is to be root.
 denied() { as_user vl "${@:2}"; is "$status|$(grep -ci "permission denied; run as root" <<<"$err")" "1|1" "$1"; }
 changes() { # WHEN
 	local command

@@ -71,7 +71,6 @@ is "$(leased)|$(made)" "|" "with its device"
 vl_fails "a domain without vGPUs needs no help to be saved" 1 suspend --connect "$libvirt" vm1 -- M_SUSPEND_NEEDLESS vm1
 vl_fails "one that runs with all that it has is not resumed" 1 resume --connect "$libvirt" vm1 -- M_RESUME_NEEDLESS vm1
 
-# Progress is shown on a terminal, and its line is erased at the end.
 call prepare begin 1
 slow() { # COMMAND ARGUMENT...: on a terminal, while somebody has the lock for a while
 	flock "$root/run/vgpu-lease/lock" sleep 2.5 &

@@ -31,7 +31,6 @@ types_of='[.pgpus[] as $pgpu | $pgpu.types[] | {
 			. + {capacity: 0, used: 0, available: 0, $pgpus, host: ($pgpus |
 				{capacity: sum(.capacity), used: sum(.used), available: sum(.available)})}))}'
 
-# commands NAME SENTENCE: what they say of this host.
 commands() {
 	vl inventory --json
 	nothing "$2: so has inventory" "$(diff <(plain <"$golden/$1.inventory.json") <(plain <<<"$out"))"

@@ -7,7 +7,6 @@ mkdir -p "$root/etc/libvirt/hooks/qemu.d"
 cp "$hook" "$root/etc/libvirt/hooks/qemu"
 conf_path=$root/etc/vgpu-lease.conf nova_conf=$root/etc/nova/nova.conf
 
-# well SENTENCE: nothing fails, nothing is worth a look.
 well() { check; is "$status|$err|$notes" "0||" "$1"; }
 # finds STATUS WHAT PATTERN SENTENCE: there is just this one note.
 finds() {
@@ -135,7 +134,6 @@ remove_device "$(uuid 1)"
 rm "$definition"
 
 domain 1 "$(uuid 1)" | libvirt_has vm1
-# runs_without [METADATA]: the domain runs without its vGPU.
 runs_without() {
 	domain 1 "$(uuid 1)" | sed "/<hostdev/,/<\\/hostdev>/d; s|</metadata>|${1-}&|; s|<domain type='qemu'|& id='3'|" | libvirt_runs vm1
 }

@@ -14,7 +14,6 @@ types() {
 	for n in "${!lines[@]}"; do like "${lines[n]}" "${patterns[n]-}" "$1"; done
 	is "$status" "$([[ $notes == *FAIL* ]] && echo 1 || echo 0)" "$1: its exit status"
 }
-# anew MODEL: another host, with the hook.
 anew() { new_host "$1" && install -D "$hook" "$root/etc/libvirt/hooks/qemu"; }
 one() { configure "$1" policy 'driver_cleanup = 0'; }
 
@@ -156,7 +155,6 @@ install_hook() {
 	mv "$1.new" "$1"
 	sleep 0.05
 }
-# libvirt_is STATUS SENTENCE: what check has to say of libvirt.
 libvirt_is() { vl check; is "$status|$(grep -oE '^[A-Z]+ +libvirt ' <<<"$out" | tr -s ' ')" "0|$1 libvirt " "$2"; }
 
 install_hook "$ours"

@@ -20,7 +20,6 @@ completed() {
 	echo "${COMPREPLY[*]}"
 }
 complete_line() { completed vgpu-lease "$@"; }
-# unknown LINE COMMAND...: the options in the command's help that are not offered behind this line.
 unknown() {
 	local option
 	for option in $("${@:2}" --help | grep -oE '^  --[a-z-]+'); do

@@ -29,7 +29,6 @@ virsh() {
 	*) return 9 ;;
 	esac
 }
-# An editor: there must be something to edit.
 vi() { test -s "$1"; }
 export -f vgpu-lease vgpu_lease keep_json
 export root work builddir
@@ -62,7 +61,6 @@ examples() {
 		!more && !/^# / { print "O" $0 }
 		{ more = (more || /^# /) && /[\\|]$/ }' "$srcdir/man/$1"
 }
-# Commands that are not run, and why.
 declare -A not_run=(
 	['systemctl enable --now vgpu-leased']="needs systemd: tests/vm/scenarios/19-handler.sh"
 	['systemctl enable --now vgpu-leased vgpu-lease-wait']="needs systemd: tests/vm/scenarios/24-package.sh"
@@ -77,7 +75,6 @@ declare -A not_run=(
 	['vgpu-lease detach vm1 4b20d080-1b54-4048-85b3-a6a62d165c01']="needs a guest: tests/vm/scenarios/14-attach.sh"
 )
 unused=$(printf '%s\n' "${!not_run[@]}" | sort)
-# run_example PAGE COMMAND WRITTEN
 run_example() {
 	local command status=0 sentence="$1: ${2//$'\n'*/ ...}"
 	[ -n "$2" ] || return 0

@@ -8,7 +8,6 @@ host t4:2+mtty+l40s/2 nvidia-222 mtty-1@mtty policy 'reclaim_grace = 0' 'driver_
 verdict() {
 	sed -nE "/ $(uuid "$1") /{s/^([a-z]+) .*(  |- )([^ ].*)$/\1: \3/;s/idle for [0-9]+ s/idle for N s/;p}" <<<"$out"
 }
-# gc_judges SENTENCE N VERDICT: what gc says of it is like this.
 gc_judges() { vl gc; like "$(verdict "$2")" "$3" "$1"; }
 
 vl_works "without anything to collect it is done" gc

@@ -123,7 +123,6 @@ is "$(on_terminal 70 env LC_ALL=C.UTF-8 TERM=dumb "$builddir/vgpu-lease" --root 
 	sed -E 's/ +[0-9]+[smhd] / AGE /')" "\
 ID                                    TYPE        STATE   AGE  DOMAIN
 $(uuid 1)  nvidia-222  active AGE  vm1" "a terminal that is too narrow gets less"
-# headings WIDTH: those of the types.
 headings() { on_terminal "$1" env LC_ALL=C.UTF-8 TERM=dumb "$builddir/vgpu-lease" --root "$root" types | tr -s ' \r\n' '  ' | sed 's/ nvidia.*//'; }
 is "$(headings 80)|$(headings 52)" "TYPE NAME CLASS MIB HEADS CAPACITY USED AVAILABLE HOST|TYPE NAME CAPACITY USED AVAILABLE" \
 	"of a type its name is kept longest, what it can show least"

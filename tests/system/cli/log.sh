@@ -5,7 +5,6 @@
 . "$(dirname "$0")/../../lib/journal.sh"
 host mtty mtty-2 'max_instances = 1'
 start_journal
-# events [OPERAND]...: those that log shows, in one line.
 events() { vl log "$@"; awk 'NF { printf "%s%s", sep, $2; sep = " " }' <<<"$out"; }
 
 call prepare begin 1
@@ -64,7 +63,6 @@ chmod 755 "$journals"
 vl_counts "root reads all" "0 1" released show mtty
 
 ### A part of the journal cannot be read.
-# times: how many lines of the last output are events.
 times() { grep -cE '^20[^ ]+  [a-z]+ ' <<<"$out"; }
 cp "$journals/system.journal" "$journals/system@old.journal"
 chmod 0 "$journals/system@old.journal"
@@ -113,7 +111,6 @@ mv "$journals" "$tmp/journals"
 vl_like "where nothing happened there are none" "0|*latest events:"$'\n'"  none in the journal|*" show mtty
 mv "$tmp/journals" "$journals"
 
-# shown OBJECT: the events that show prints of it, in one line.
 shown() { vl show "$@"; sed '1,/^latest events:/d' <<<"$out" | awk 'NF { printf "%s%s", sep, $2; sep = " " }'; }
 is "$(shown "$(uuid 1)")" "created released" "show has the history of a vGPU that is gone"
 is "$(shown mtty)" "created released" "and of a pGPU"

@@ -6,7 +6,6 @@ needs promtool python3
 
 host t4:2+mtty nvidia-222 mtty-1@mtty
 
-# value METRIC: what the last vl printed of it.
 value() { metric=$1 awk '{ at = "vgpu_lease_" ENVIRON["metric"] " " } index($0, at) == 1 { print substr($0, length(at) + 1) }' <<<"$out"; }
 
 vl_works "a host on which nothing has happened yet has metrics" metrics
@@ -98,7 +97,6 @@ cp "$rules" "$srcdir/tests/system/cli/metrics/rules_test.yml" "$work"
 holds "which fire when they should" promtool test rules "$work/rules_test.yml"
 nothing "each has a test" "$(comm -23 <(sed -n 's/.*- alert: //p' "$rules" | sort) <(grep -o 'alertname: [A-Za-z]*' "$work/rules_test.yml" | sed 's/.* //' | sort))"
 holds "the dashboard is JSON" jq -e '.panels | length > 0' "$dashboard"
-# complaints FILE: what is wrong with this dashboard.
 complaints() { python3 "$srcdir/tests/lib/dashboard.py" "$srcdir/tests/system/cli/metrics/dashboard.schema.json" "$1" 2>&1; }
 nothing "as Grafana demands it" "$(complaints "$dashboard")"
 # Mistakes are found: a change of the dashboard, for jq, and the complaint about it.
@@ -157,7 +155,6 @@ nothing "and all labels are those of their metrics" "$(without_labels)"
 ### Prometheus has a value for each expression of the dashboard
 new_host t4:2+mtty nvidia-222 mtty-1@mtty policy 'reclaim_grace = 0' 'release_wait = 0' 'metrics = yes'
 
-# A host with a guest, a refusal, an orphan and a vGPU whose release waits; and one guest that comes and goes.
 for n in 1 2; do call prepare begin $n nvidia-222; done
 call prepare begin 3 nvidia-99 2>/dev/null
 create mtty mtty-1 9

@@ -14,7 +14,6 @@ import sys, unicodedata
 text = sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
 print(sorted({hex(ord(c)) for c in text if c not in "\n\t" and unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp")}))'
 }
-# named N NAME: the lease of the domain vmN has this name of it.
 named() {
 	name=$2 LC_ALL=C awk '/^name=/ { print "name=" ENVIRON["name"]; next } 1' "$root/run/vgpu-lease/leases/$(uuid "$1")" >"$tmp/lease"
 	cat "$tmp/lease" >"$root/run/vgpu-lease/leases/$(uuid "$1")"

@@ -57,7 +57,6 @@ for command in plan rewrite "rewrite --in-place"; do
 done
 holds "the manual has the table of exit statuses" test "$(sed -n '/^.Sh EXIT STATUS/,/^.Sh/p' "$srcdir/man/vgpu-lease.8" | grep -c '^.It [012]$')" = 3
 
-# With --json, errors are printed as JSON as well.
 json_error() { # SENTENCE STATUS PATTERN ARGUMENT...
 	vl "${@:4}"
 	like "$status|$(jq -r .error <<<"$out" 2>&1)" "$2|$3" "$1"

@@ -4,7 +4,6 @@
 . "$(dirname "$0")/../../lib/cli.sh"
 host t4:3+mtty 'nvidia-222@0000:84:00.0, 0000:85:00.0' 'max_instances = 1' nvidia-223@0000:86:00.0 mtty-1@mtty policy 'driver_cleanup = 0'
 
-# plan N [TYPE] [OPTION...]: the plan of the domain vmN.
 plan() {
 	local n=$1 type=${2:-}
 	shift $(($# < 2 ? $# : 2))

@@ -75,7 +75,6 @@ followed() {
 
 host t4
 mkdir -p "${xml%/*}" "$root/etc/vgpu-lease.conf.d"
-# Without the time that a driver needs.
 printf '[policy]\ndriver_cleanup = 0\n' >"$root/etc/vgpu-lease.conf.d/test.conf"
 domain 1 "$(uuid 1)" | sed '/<metadata>/,/<\/metadata>/d; /<hostdev/,/<\/hostdev>/d' >"$xml"
 blocks=0

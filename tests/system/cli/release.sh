@@ -92,7 +92,6 @@ new_host mtty+t4
 # serve TYPE [LINE]: what the configuration has mtty serve.
 serve() { configure "$1@mtty" nvidia-222@0000:84:00.0 policy 'reclaim_grace = 0' "release_timeout = ${timeout:-1}" "${@:2}"; }
 made() { ls "$root/sys/bus/mdev/devices"; }
-# told SENTENCE KEY [ARG...]: a line of the output, its columns parted by one space, says so.
 told() { holds "$1" says "${@:2}" < <(tr -s ' ' <<<"$out"); }
 
 serve mtty-2
@@ -157,7 +156,6 @@ age 31
 vl retype mtty mtty-2
 is "$status|$(made)" "0|$(uuid 20)" "a lease whose domain is gone is no obstacle"
 
-# Progress is shown on a terminal, and its line is erased at the end.
 timeout=20
 serve mtty-1
 create mtty mtty-2 21

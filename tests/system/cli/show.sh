@@ -78,7 +78,6 @@ shows "*$vf  flex  $vf  live,config  active  created  -          -*" "one that w
 holds "and that is a difference" says M_ABOUT "$vf" -- M_SHOW_GONE "*" <<<"$out"
 leave
 
-# A suspended guest that was started by other means than a resume.
 record=$(suspended_record "$(mdev_hostdev "$(uuid 9)")") libvirt
 show vm1
 is "$status" 1 "a guest that runs without the vGPU that a suspend took is a difference"

@@ -128,7 +128,6 @@ done
 echo 1149 >host/sys/bus/pci/devices/0000:26:00.4/nvidia/current_vgpu_type
 looks nova "a full card with VFs, one with a vGPU of another type, names as Nova has them"
 
-# vf N ADDRESS TYPE: the domain vmN gets this VF.
 vf() {
 	vf_domain "$1" "$2" no "$3" >"$tmp/vf.xml"
 	hook "vm$1" prepare begin - <"$tmp/vf.xml"
@@ -152,7 +151,6 @@ looks vfs "VFs with a type beside the framebuffer of their card, and cards in MI
 is "$(vgpu_lease --root host status --json | jq -c '[.pgpus[] | .framebuffer_mib, .framebuffer_used_mib]')" \
 	"[49152,6144,40960,5120,null,24576]" "JSON has what is known of it"
 
-# A card as it is after the boot, before anybody has enabled its VFs.
 new_host l40s
 control vfs '0000:26:00.0 off'
 vl_prints "what enables the VFs of a card is named" status -- M_VFS_ENABLE 0000:26:00.0

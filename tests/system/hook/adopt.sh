@@ -143,7 +143,6 @@ configured() {
 another 2 >"$work/2.xml" # whose vGPU does not exist
 with_vf | asking "address='$vf' type='nvidia-1147'" - >"$work/vf.xml"
 
-# planned FILE [OP]: plan's exit status
 planned() { lease plan --op "${2:-prepare}" "$1" >/dev/null 2>&1; echo $?; }
 
 # only_creation_fails HOW WHERE: the domain's existing vGPU is leased as it is, at a start, a reboot and a migration; one that

@@ -13,7 +13,6 @@ stays() { [ "$(leases)" = "$1" ] || [[ $(removals "$2") == *"remove ok" ]]; }
 a=0000:84:00.0 b=0000:85:00.0 u2=${u1%??}02
 host t4:2 nvidia-222 policy 'placement = spread'
 
-# released: after one more gc the domain has no lease.
 released() { lease gc >"$work/gc.out" 2>&1; [ ! -e "$root/run/vgpu-lease/leases/$u1" ]; }
 
 ### It removes the device by itself

@@ -29,7 +29,6 @@ is_pci() { [ "$1" = variant ] || [ "$1" = vf ]; }
 # id FRAMEWORK N: what the domain number N names: a UUID of its own, or the VF number N.
 id() { if is_pci "$1"; then echo "${vfs[$2]}"; else printf '%08x-0000-4000-8000-00000000000a' "$2"; fi; }
 
-# domain FRAMEWORK N ID: its XML.
 domain() {
 	local of=("vm$2" "$(domain_uuid "$2")" "$3")
 	case $1 in
@@ -40,7 +39,6 @@ domain() {
 }
 call() { hook "vm$3" "$1" "$2" - <"$work/$3.xml"; } # OP SUBOP N: with the XML of the domain
 named() { sed -n "s/.*<vgpu:device.* \(uuid\|address\)='\([^']*\)'.*/\2/p"; } # the id in the XML on standard input
-# How many vGPUs the kernel has.
 typed_vfs() { grep -Lx 0 "$root"/sys/bus/pci/devices/*/nvidia/current_vgpu_type; }
 made() { if [ "$1" = variant ]; then typed_vfs; else devices; fi | wc -w; } # FRAMEWORK
 card_of() { lease list --json | grep -A8 "\"id\": \"$1\"" | sed -n 's/.*"pgpu": "\(.*\)",/\1/p'; }

@@ -91,7 +91,6 @@ another 9 >"$work/9.xml"
 sed "s/$u1/$u2/; s/one-vgpu/thief/; s/${vm_uuid%??}../${vm_uuid%??}77/" "$vm" >"$work/thief.xml"
 sed "s|</devices>|$(mdev_hostdev "$u9")&|" "$work/2.xml" >"$work/both.xml"
 start() { prepare "$1" >/dev/null 2>"$work/said"; echo $?; } # XML: its status, with what it says in $work/said
-# what_passes HOW: of domains while the state is so
 what_passes() {
 	is "$(start "$work/2.xml") $(leases)" "0 0" "$1: a domain whose vGPU exists starts, without a lease"
 	is "$(start "$work/9.xml") $(devices)" "1 $u2 " "one whose vGPU is missing does not"

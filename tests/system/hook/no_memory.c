@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * The hook, built so that the allocation number NO_MEMORY_AT finds no memory; the file NO_MEMORY_SEEN is made then. Of
- * the project's own allocations: all go through base/mem.
- */
+/* The hook, whose allocation (base/mem) number NO_MEMORY_AT fails, which makes the file NO_MEMORY_SEEN. */
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -19,7 +16,6 @@ void *__real_reallocarray(void *p, size_t n, size_t size);
 void *__real_mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset);
 FILE *__real_fopencookie(void *cookie, const char *mode, cookie_io_functions_t functions);
 
-/* Is there none for this one? */
 static bool fails(void)
 {
 	static atomic_int count;

@@ -117,7 +117,6 @@ is "$(leases)" 0 "nothing is leased in the end"
 ### An IOMMU group is one domain's: plain VFs that share one with each other, with the card, or have none
 new_host flex/4:1 vf_flex@8086:56c0 policy 'driver_cleanup = 0'
 card=0000:4d:00.0 a=0000:4d:00.1 b=0000:4d:00.2 c=0000:4d:00.3 managed=yes
-# domain N ADDRESS...: domain number N with these VFs.
 domain() {
 	local address
 	echo "<domain type='kvm'><name>vm$1</name><uuid>$(domain_uuid "$1")</uuid><devices>"
@@ -220,7 +219,6 @@ device() {
 	pci_vfs "0000:$1:00.0" 2 "0000:$1:00.1" "0000:$1:00.2"
 	echo 1 | tee "${at%.*}.0/sriov_offset" >"${at%.*}.0/sriov_stride"
 }
-# vm N with VF N of bus 4d
 begins() { start_vf "$1" "0000:4d:00.$1" yes >"$work/out" 2>"$work/said"; }
 end() { end_vf "$1" "0000:4d:00.$1" yes; }
 serves() { begins 1 && end 1; }

@@ -121,7 +121,6 @@ for option in "" "pgpu_types = several"; do
 		"$vfs.4 $vfs.5 $vfs.6 nvidia-1150 nvidia-1147" "each VF is exported with its type$with"
 	is "$(lease inventory --json | jq -c '[.pgpus[].in_pool]')" "[true,true]" "both cards are in the pool$with"
 
-	# mdevs
 	holds "a type gets one of its VFs$with" starts 1 nvidia-699
 	is "$(on 1)" $mdevs.7 "the only one there is$with"
 	holds "the other type, too$with" starts 2 nvidia-700
@@ -139,7 +138,6 @@ for option in "" "pgpu_types = several"; do
 	for n in 3 4; do remove_device "$(numbered $n)"; done
 	rm -r "$root/etc/mdevctl.d"
 
-	# VFs that take a type
 	holds "a VF gets its own type, without a word about it$with" vf_starts 6
 	holds "and so does another$with" vf_starts 4
 	is "$(current 6) $(current 4)" "1147 1150" "each that of its section$with"
@@ -161,7 +159,6 @@ for card in "device_addresses = $vfs.0" "device_match = 10de:26b9"; do
 	for n in 5 4; do release "$work/vf$n.xml"; done
 done
 
-# Plain VFs
 new_host flex vf_small@0000:4d:00.1 vf_large@0000:4d:00.2
 is "$(lease check | grep -c '^PASS  type ')" 2 "plain VFs of one card can have two names, and a start with each would succeed"
 tap_done

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * no_inotify instances|watches PROGRAM [ARGUMENT...]: runs the program where all inotify instances, or watches, of its
- * user are taken: the kernel answers as it does then.
- */
+/* no_inotify instances|watches PROGRAM [ARGUMENT...]: runs it as if all instances or watches of its user were taken. */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>

@@ -5,7 +5,6 @@
 host t4:2
 a=0000:84:00.0 b=0000:85:00.0
 
-# settings [POLICY]...: a compute node whose Nova has the first card.
 settings() { configure devices 'nova_conf = /etc/nova/nova.conf' policy 'driver_cleanup = 0' "$@"; }
 nova_conf() { nova_has "$1@$a"; } # TYPE: what Nova enables
 named() { # N...: by a domain's definition

@@ -6,10 +6,8 @@
 host a40/4+l40s/4
 type=nvidia-558
 vf() { printf '0000:41:00.%d' $((3 + $1)); }
-# made N: vGPU N, made on its VF and defined as the role does: started by its own unit, not by mdevctl.
 made() { make_device "$(vf "$1")" $type "$(numbered "$1")" && mdevctl_has "$(vf "$1")" "$(numbered "$1")" $type; }
 aged() { touch -d '2 minutes ago' "$root/etc/mdevctl.d/$(vf "$1")/$(numbered "$1")"; }
-# nova_instance N: the domain of an instance that has vGPU N.
 nova_instance() {
 	sed "s|</name>|&<metadata><nova:instance xmlns:nova='http://openstack.org/xmlns/libvirt/nova/1.1'/></metadata>|; s/${u1%??}../$(numbered "$1")/" "$vm"
 }

@@ -27,7 +27,6 @@ static void put(const char *subsystem, const char *name, const char *parent, con
 	g_free(path);
 }
 
-/* Is this event a reason to look? */
 static bool concerns(const char *path, const char *action)
 {
 	struct pollfd fd = { .fd = udev_watch_fd(watch), .events = POLLIN };

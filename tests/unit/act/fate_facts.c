@@ -28,7 +28,6 @@ static bool is_orphan(const char *id, const char *type, enum framework framework
 	return fate.goes;
 }
 
-/* That it was made for a guest, or that it is not known. */
 static void made(const char *id, bool for_guest)
 {
 	const struct lease lease = { .vgpu = *MDEV("mtty", "mtty-1", id), .origin = LEASE_ADOPTED };
@@ -36,7 +35,6 @@ static void made(const char *id, bool for_guest)
 	affinity_put(&store, &lease, for_guest, "");
 }
 
-/* Each sign of use starts the grace again. */
 static void used(void)
 {
 	struct lease lease = lease_of(A, "mtty-1", "mtty", LEASE_RESERVED, VM);

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * What a pass records of a VF that a domain runs with: not over a lease that came meanwhile, and who waits for that.
- * What a start keeps of a VF that its domain's arrival has reserved.
- */
+/* What a pass records of a VF that a domain runs with; what a start keeps of one that its arrival has reserved. */
 #include "act/gc.h"
 
 #include "act/kernel_write.h"
@@ -37,7 +34,6 @@ static void pass(void)
 	pass_with(&config, NULL);
 }
 
-/* A release of the same domain, between a pass's judgement and its lease. */
 static void release_comes(void)
 {
 	struct lease lease = lease_of(VF, "nvidia-1145", VF, LEASE_RELEASING, VM);
@@ -118,7 +114,6 @@ static void look_for_gap(void)
 	close(fd);
 }
 
-/* A start whose reserved VF is an orphan of another type. */
 static void reserved(void)
 {
 	static const char xml[] = DOMAIN("", VF_XML("26", "6"));

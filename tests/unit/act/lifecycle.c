@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * A start and an arrival are decided under the store's lock: nothing can overtake what they are decided on. But a start
- * waits for the removal of its own vGPU, which ends while the host is read.
- */
+/* Starts and arrivals are decided under the store's lock; but a start waits for the removal of its own vGPU. */
 #include "act/lifecycle.h"
 
 #include "lib/asked.h"
@@ -42,7 +39,6 @@ static int call(const char *type, int (*flow)(const struct lifecycle *lifecycle,
 	return r;
 }
 
-/* The pool is all cards, for one type. */
 static void configure(int lock_timeout_s)
 {
 	config_default(&config);
@@ -55,10 +51,7 @@ static void configure(int lock_timeout_s)
 
 enum { READS = 5 }; /* that a look at this host takes */
 
-/*
- * After the first look has seen the vGPU, and after the second has read that its card is full: then it lets go of the
- * work lock.
- */
+/* Lets go of the work lock after the first look has seen the vGPU and the second that its card is full. */
 static void removal_goes_on(void)
 {
 	if (asked.reads == READS)

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * On a simulated host: releases, what they remove and leave standing, and who takes precedence over a removal. A start
- * that fails beside another of its domain: libvirtd was killed during the first, whose hook goes on alone.
- */
+/* Releases on a simulated host: what they remove, what they leave standing, and who takes precedence over a removal. */
 #include "act/release.h"
 
 #include <sys/syscall.h>
@@ -145,7 +142,6 @@ static int undefine(const char *id)
 	return release_orphan(&store, &config.policy, &vgpu, RELEASE_LONE_DEFINITION, sys_now_ms() + 500, &err);
 }
 
-/* Definitions without a device: no device is removed with one. */
 static void definitions(void)
 {
 	const struct lease was = { .vgpu = *MDEV(OTHER_CARD, "nvidia-222", U(6)), .origin = LEASE_ADOPTED };
@@ -168,7 +164,6 @@ static void definitions(void)
 
 static const struct request request = { .uuid = GUEST(1), .name = "vm1", .nvgpus = 1 };
 
-/* A start or command makes this vGPU. */
 static bool makes(struct apply *apply, struct step *step)
 {
 	text_copy(step->vgpu.pgpu, sizeof(step->vgpu.pgpu), T4);

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * Which word was meant; sets of numbers in the kernel's and libvirt's notation; what is shown of a text. Names that may
- * become part of a path. An error knows where its cause begins, behind what names the object: so that equal causes can
- * be told of together.
- */
+/* What is printed of a text, and guessed; sets of numbers; names that may be part of a path; where a cause begins. */
 #include "base/text.h"
 #include "lib/tap.h"
 #include "base/ident.h"
@@ -61,7 +57,6 @@ static void add(void)
 	is(buf, "ab-1cde", "and to a full one nothing");
 }
 
-/* What is printed of a text of `size` bytes. */
 static const char *safe(const char *text, size_t size)
 {
 	static char shown[128];

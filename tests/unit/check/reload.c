@@ -11,7 +11,6 @@
 
 #include "lib/tree.h"
 
-/* What the child does with a call. */
 enum answer { TIME, ZERO, TEXT, REFUSAL, NO_ANSWER, NO_BUS };
 
 static int answer_call(sd_bus_message *m, void *user, sd_bus_error *error)

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * vgpu-lease rewrite: a definition is rewritten where somebody changes it at the same time. libvirt is made up here, in
- * the place of virt's functions: one domain, whose definition others change after it was read.
- */
+/* vgpu-lease rewrite of a definition that others change after it was read. libvirt is made up here: one domain. */
 #include "cli/cmd.h"
 
 #include "lib/stand_in.h"

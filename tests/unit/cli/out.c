@@ -72,7 +72,6 @@ static const struct table_layout layout = {
 	.narrow = { COL_NAME },
 };
 
-/* The table as this terminal shows it. */
 static const char *table_on(struct table *table, const struct term *term)
 {
 	struct term to_memory = *term;

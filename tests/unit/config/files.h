@@ -9,7 +9,6 @@ static struct tree tree;
 static struct config c;
 static struct err err;
 
-/* Writes a file of the tree, with just these bytes. */
 static inline void put(const char *path, const char *text)
 {
 	tree_add(&tree, "etc/vgpu-lease.conf.d/\netc/nova/\n");

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * Capacity of one pGPU, the first of its row, for one type: how many more fit, and on which parent; or the cause. And
- * what people are shown of it: capacity, in use, available; the pGPU's framebuffer.
- */
+/* The first pGPU of a row, for one type: how many more fit, on which parent, or the cause; what people see of it. */
 #include "decide/capacity.h"
 
 #include "lib/tap.h"
@@ -37,7 +34,6 @@ static void measure(const struct setup *w, const char *type, char result[RESULT_
 			 count.capacity, count.used, count.available);
 }
 
-/* `result`: the type, a colon, what it has. */
 static const struct row rows[] = {
 	{ "an empty card takes as many as the driver offers", "84/0 s=16/16", "", "s: 16 on 84 | 16 0 16" },
 	{ "what is on it is in use", "84/0 s=14/16", "u1:84:s u2:84:s", "s: 14 on 84 | 16 2 14" },
@@ -86,7 +82,6 @@ static const struct row rows[] = {
 	{ "but of each that it does", "84/0 s=16/16 l=4/4", "", "l: 4 on 84 | 4 0 4", "s@84 l@84; several" },
 };
 
-/* The framebuffer of the first pGPU of a row, in MiB. */
 static const struct row framebuffers[] = {
 	{ "the framebuffer is what the largest number of a type takes", "84/0 s=16/16 l=4/4", "", "0 of 16384" },
 	{ "of it is in use what exists and what is promised", "84/0 s=14/16", "u1:84:s u2:84:s u3:84:s:reserved:E",

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * The rules of the plan, as a table: each row is the facts (world.h), and what must come of them, with messages in
- * braces (lib/messages.h).
- */
+/* The rules of the plan: a row is facts (world.h) and what must come of them, with messages in braces (messages.h). */
 #include "decide/plan.h"
 
 #include "lib/messages.h"

@@ -174,7 +174,6 @@ static void make_facts(struct setup *w, const char *spec)
 	f->renders = strchr(spec, '%');
 }
 
-/* A device, a lease, or both. */
 static void make_there(struct setup *w, char *spec)
 {
 	struct vgpu_ref vgpu = { 0 };
@@ -262,7 +261,6 @@ static void make_request(struct setup *w, char *spec)
 	snprintf(req->id, sizeof(req->id), "%s", spec);
 }
 
-/* The section that names this address. */
 static const struct section *section_naming(const struct setup *w, const char *address)
 {
 	for (size_t i = 0; i < w->config.nsections; i++)

@@ -17,7 +17,6 @@ static const struct vgpu_request *req_of(const char *xml)
 	return request->nvgpus ? &request->vgpus[0] : &none;
 }
 
-/* The n-th vGPU's address, "" where there are not so many. */
 static const char *id_of(const struct request *request, size_t n)
 {
 	return n < request->nvgpus ? request->vgpus[n].id : "";
@@ -292,7 +291,6 @@ static void bad_metadata(void)
 	}
 }
 
-/* The request of a domain with this before its devices. */
 static const struct request *near(const char *rest)
 {
 	static char xml[1024];

@@ -7,10 +7,7 @@
 #define NEW_B "11111111-2222-4333-8444-55555555555b"
 #define FAKE MDEV_XML(A)
 
-/*
- * A document with all that can mislead who edits bytes. A digit between two '\1' stands for a place that an edit
- * replaces; nothing else is to change.
- */
+/* All that can mislead who edits bytes. Between two '\1' is the number of a place that an edit replaces, alone. */
 static const char awkward[] =
 	"\xef\xbb\xbf<?xml version='1.0' encoding='UTF-8'?>\r\n"
 	"<!-- " FAKE "-> - >\" ' -->\r\n"

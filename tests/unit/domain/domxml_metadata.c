@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * Metadata of a Nova instance whose hostdevs have been given other UUIDs, as for a live migration. What in a domain's
- * metadata has no effect: it is told, and stops nothing. A device's XML as it stands in the domain's, and the record of
- * what a suspend detached.
- */
+/* A domain's metadata: of hostdevs with new UUIDs, as of a live migration; without effect; of a suspend. */
 #include "base/text.h"
 #include "unit/domain/parsed.h"
 
@@ -11,7 +7,6 @@
 #define S2 "a6f1a2b3-0000-4000-8000-00000000000b"
 
 #define INSTANCE NOVA_XML("")
-/* The name behind it in Nova. */
 #define NAMED(name) NOVA_XML("<nova:name>" name "</nova:name>")
 #define X16 "xxxxxxxxxxxxxxxx"
 #define X256 X16 X16 X16 X16 X16 X16 X16 X16 X16 X16 X16 X16 X16 X16 X16 X16
@@ -125,7 +120,6 @@ static bool with_metadata(const char *metadata, unsigned int flags)
 	return request_of(xml, flags)->nvgpus == 1;
 }
 
-/* How many, and do they say these words? */
 static void remarks(const char *metadata, size_t req, const char *word, const char *sentence)
 {
 	const struct remarks none = { 0 };

@@ -27,7 +27,6 @@ static inline int parse_bytes(const char *xml, size_t len, unsigned int flags)
 	return r;
 }
 
-/* What it asks for; nothing where it is refused. */
 static inline const struct request *request_of(const char *xml, unsigned int flags)
 {
 	static const struct request none;

@@ -57,7 +57,6 @@ static void news(void)
 	ok(strstr(pass(&next), A) != NULL, "and anew after it was gone");
 }
 
-/* Nova counts a definition as a device: it is none. */
 static void definitions(void)
 {
 	int64_t next;

@@ -6,7 +6,6 @@
 
 #define NAMED "6695eb01-f6a4-8304-79aa-97f2502e193f" /* in the XML of the driver's own domain */
 
-/* What a pass has found: two orphans that are due. */
 static struct gc_item items[2];
 static struct gc found = { .items = items, .n = 2 };
 

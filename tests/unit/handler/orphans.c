@@ -30,7 +30,6 @@ enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 
 static size_t asked;
 
-/* As libvirt would answer. */
 void guests_keep_named(struct guests *guests, struct gc *pass)
 {
 	(void)guests;

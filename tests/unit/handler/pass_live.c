@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * Reconcile on a simulated host: what it records, releases and leaves alone, and that a second pass finds nothing
- * to do.
- */
+/* Reconcile on a simulated host: what it records, releases and leaves; and a second pass finds nothing to do. */
 #include "lib/live.h"
 #include "lib/xml.h"
 
@@ -30,10 +27,7 @@ static void make_mdev(const char *id)
 	make(MDEV(T4, "nvidia-222", id));
 }
 
-/*
- * One pass, with the domain of this XML running, as libvirt's files said after `looked_ms`; NULL: none. How many things
- * were noted.
- */
+/* One pass, beside this domain (NULL: none) in libvirt's files after `looked_ms`. How many things were noted. */
 static size_t pass_after(const char *xml, bool settled, int64_t looked_ms)
 {
 	static const char file[] = "run/libvirt/qemu/vm.xml";
@@ -49,7 +43,6 @@ static size_t pass_after(const char *xml, bool settled, int64_t looked_ms)
 	return run.nnotes;
 }
 
-/* With what libvirt's files say now. */
 static size_t pass(const char *xml, bool settled)
 {
 	sys_sleep_ms(2);
@@ -74,7 +67,6 @@ static int finish(void)
 	return r;
 }
 
-/* The state of a device's lease in a word; "none". */
 static const char *state(const char *id)
 {
 	const struct lease *lease = lease_now(id);
@@ -89,7 +81,6 @@ static const char *state(const char *id)
 /* After a pass with this domain, whether it is settled or not, the lease of a device is this. */
 #define PASSES(xml, settled, id, word, sentence) (pass(xml, settled), is(state(id), word, sentence))
 
-/* A lease of a hook that has ended. */
 static void put(const char *id, const char *domain, enum lease_state lease_state, enum lease_origin origin)
 {
 	struct lease lease = lease_of(id, "nvidia-222", T4, lease_state, domain);

@@ -11,7 +11,6 @@ static const struct lease active = { .vgpu = MTTY, .domain = VM, .name = "vm1", 
 static const struct lease releasing = { .vgpu = MTTY, .domain = VM, .name = "vm1", .state = LEASE_RELEASING };
 static const struct lease others = { .vgpu = MTTY, .domain = OTHER, .name = "vm2", .state = LEASE_ACTIVE };
 
-/* The kernel's: a device as it was leased, another one, none. */
 #define LEASED true, "mtty-2", "mtty"
 #define CHANGED true, "mtty-1", "other"
 #define GONE false, "", ""

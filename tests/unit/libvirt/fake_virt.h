@@ -12,7 +12,6 @@
 #include "lib/stand_in.h"
 #include "libvirt/virt.h"
 
-/* The domain, and what is to fail. */
 static struct fake {
 	bool running, saved, lost;
 	bool has_a, has_b;
@@ -62,7 +61,6 @@ void virt_close(struct virt *virt)
 {
 }
 
-/* Of a connection that is lost nothing can be had. */
 static int reach(struct err *err)
 {
 	return fake.lost ? err_set(err, ENOTCONN, "the connection is lost") : 0;

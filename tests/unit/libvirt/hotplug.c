@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * attach, detach, suspend and resume where libvirt fails in the middle. It is made up here, in the place of virt's
- * modules: one domain, whose XML is what was done to it. With a real one they are in tests/vm.
- */
+/* attach, detach, suspend, resume where libvirt fails in the middle. It is fake_virt.h here; a real one: tests/vm. */
 #include "libvirt/internal.h"
 #include "unit/libvirt/fake_virt.h"
 
@@ -16,7 +13,6 @@ static void put(const char *id, const char *domain)
 	put_lease(lease_of(id, "mtty-1", "mtty", LEASE_ACTIVE, domain));
 }
 
-/* Whose lease it is; "none". */
 static const char *holder(const char *id)
 {
 	return lease_now(id) ? lease_now(id)->domain : "none";

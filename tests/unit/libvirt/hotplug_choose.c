@@ -9,7 +9,6 @@
 #define MDEV_TYPE "nvidia-222"
 #define VF_TYPE "nvidia-1147"
 
-/* The domain chooses one vGPU more of this type; its code. */
 static int choose(const char *type, struct hotplug_choice *choice)
 {
 	struct hotplug hp = { .host = &live.tree.host, .store = &store, .config = &config };

@@ -60,7 +60,6 @@ static void domains(struct virt *virt)
 	ok_err(virt_define(virt, "<domain/>", &err) < 0, "what is no domain is not defined");
 }
 
-/* Does this side of the domain have the element? */
 static bool has_element(struct virt *virt, unsigned int side)
 {
 	char *xml = NULL;

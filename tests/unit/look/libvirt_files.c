@@ -9,14 +9,12 @@
 static struct err err;
 static struct libvirt_files *disk;
 
-/* Reads them anew. */
 static int read_files(const struct tree *tree)
 {
 	libvirt_files_free(disk);
 	return libvirt_files_read(&disk, &tree->host, &err);
 }
 
-/* The domain that names this vGPU; NULL none. */
 static const char *names(const char *id)
 {
 	return libvirt_files_names(disk, id, NULL);

@@ -14,7 +14,6 @@ static struct tree tree;
 static struct definition d;
 static struct err err;
 
-/* The definition of this UUID, in `d`; whether there is one. */
 static int find(const char *uuid)
 {
 	return mdevctl_definition(&d, &tree.host, uuid, &err);

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * What travels with a domain of its vGPUs: told from an inventory, and written into the domain's metadata. What is
- * known of a vGPU when its domain is defined is in tests/system/cli/rewrite.sh.
- */
+/* What travels with a domain of its vGPUs. What its definition gets is in tests/system/cli/rewrite.sh. */
 #include "look/migration_facts.h"
 
 #include "lib/tap.h"
@@ -76,7 +73,6 @@ static void from_inventory(void)
 
 #define KNOWN                                                                                                          \
 	{ .type = "nvidia-222", .name = "<'&\">", .framework = "mdev", .model = "10de:1eb8", .driver = "550.90.05" }
-/* What is known of each. */
 static const struct migration_facts known[2] = { KNOWN }, known_and_type[2] = { KNOWN, { .type = "t" } };
 static const struct migration_facts only_type[2] = { { .type = "t" } }, only_driver[2] = { { .driver = "2" } };
 #define FACTS_OF_IT                                                                                                    \

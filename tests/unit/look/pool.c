@@ -79,7 +79,6 @@ static void run(const struct row *row)
 	is(result, row->result, row->says);
 }
 
-/* "s l" */
 static const char *types_of(const struct setup *w, bool mdev, const struct inv_parent *parent)
 {
 	const struct section **list = pool_types(&w->inv, mdev, parent);
@@ -92,7 +91,6 @@ static const char *types_of(const struct setup *w, bool mdev, const struct inv_p
 	return text;
 }
 
-/* What a placeholder without a type can become. */
 static void types(void)
 {
 	static const struct row both = { "", "84/0 s=1/1; 85/0 l=1/1", "", "", "s@84 l@85; notready=84" };
@@ -112,7 +110,6 @@ static void types(void)
 	ok(pool_misses(&w.inv, &w.sections[0], "84"), "of plain VFs also that of a card with mdevs");
 }
 
-/* Three sections match a card, which offers the type of the last. */
 static void matched(void)
 {
 	static const struct row row = { "", "84/0 s=1/1", "", "", "l@91 w@92 s@93" };

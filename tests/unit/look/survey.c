@@ -36,7 +36,6 @@ static size_t leased(void)
 
 static struct world s;
 
-/* The next snapshot, of which nothing is read yet. */
 static void anew(void)
 {
 	survey_end(&s);

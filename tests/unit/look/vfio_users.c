@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * Which process has a vGPU open. Device nodes that every machine has stand for VFIO's: a group whose number is that of
- * /dev/full is open where somebody has that, whatever the path reads.
- */
+/* Which process has a vGPU open. Nodes of every machine stand for VFIO's: a group with the number of /dev/full. */
 #include "look/vfio_users.h"
 
 #include <pthread.h>
@@ -49,7 +46,6 @@ static struct vfio_users *look(const struct tree *tree)
 	return vfio_users_read(&tree->host, sys_now_ms() + LONG_MS);
 }
 
-/* A look, and what it knows of one vGPU. */
 static int looked_open(const struct tree *tree, const char *id, pid_t *pid)
 {
 	struct vfio_users *h = look(tree);
@@ -296,7 +292,6 @@ static int asked_without_rights(const struct tree *tree)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* As a hook that is confined, beside a process that it may not look into. */
 static void without_rights(void)
 {
 	struct tree tree;

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * As what a type is known; in a request: what asks for this very device, and what no vGPU of the domain can be. Whose a
- * vGPU is: each rule is a row. Each event is in the journal's catalog, under the MESSAGE_ID that the log gives it.
- */
+/* Types, requests and owners of vGPUs, a row each; and each event is in the journal's catalog, by its MESSAGE_ID. */
 #include "model/vgpu.h"
 
 #include "lib/names.h"

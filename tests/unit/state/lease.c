@@ -137,7 +137,6 @@ static void garbage(void)
 	fchmodat(store.run, "garbage", 0755, 0);
 }
 
-/* Puts a file that was kept where the store has its own. */
 static void put(int dir, const char *name)
 {
 	autofree char *text = source_text("tests/unit/state/files/%s", name);

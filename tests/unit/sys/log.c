@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * The log never waits: a line that does not fit is lost and counted. The journal gets fields that no value can break
- * out of; where there is no journal, syslog gets the line.
- */
+/* The log never waits: what does not fit is lost and counted. No value breaks out of its field; syslog is second. */
 #include <endian.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -32,7 +29,6 @@ static int listen_at(const char *name)
 	return fd;
 }
 
-/* The next line that came; "" none. */
 static const char *next(int fd)
 {
 	static char line[2048];

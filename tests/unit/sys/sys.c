@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * The host that is looked at, its clock, and which of its processes live. Files by directory descriptor: what is read
- * and refused, and files that appear whole or not at all.
- */
+/* The host, its clock, its processes; files by descriptor: what is read, refused, and replaced as a whole. */
 #include "sys/sys.h"
 
 #include <signal.h>
@@ -45,7 +42,6 @@ static void clocks(void)
 	ok(sys_left_ms(INT64_MAX) == INT_MAX, "no more than an int holds");
 }
 
-/* A child called `name` that waits until it is killed. */
 static pid_t child(const char *name)
 {
 	int ready[2];

@@ -28,7 +28,6 @@ struct work {
 	char text[16];
 };
 
-/* Where the child's work is its parent's to see. */
 static struct work *share(struct work work)
 {
 	return memcpy(mem_take(shared, sizeof(work)), &work, sizeof(work));
@@ -89,7 +88,6 @@ static int hang(void *arg, struct err *err)
 	return r;
 }
 
-/* What comes of work that writes, under this lock, and of a look. */
 static int writes(int (*work)(void *arg, struct err *err), void *arg, int lock, int ms)
 {
 	return timed_child_run(work, arg, tree.host.root, (const int[2]){ lock, -1 }, ms, &said);
@@ -118,7 +116,6 @@ static bool lock_is_free(void)
 	return is_free;
 }
 
-/* How many devices are known not to answer. */
 static size_t silents(void)
 {
 	return timed_child_silents(&(struct timed_child_silent){ 0 }, 1);
@@ -194,7 +191,6 @@ static void orphaned(void)
 	ok(!told(true)->after, "but not when its parent was killed before it came to that");
 }
 
-/* As a process that was started by one who ignores it. */
 static void unnoticed(void)
 {
 	struct work *w = share((struct work){ .lock = -1 });
@@ -232,7 +228,6 @@ static void in_memory(void)
 	mem_arena_end(arena);
 }
 
-/* The child runs only on an otherwise idle CPU from here on. */
 static int stand_back(void *arg, struct err *err)
 {
 	const struct sched_param none = { 0 };
@@ -318,7 +313,6 @@ static void a_read_hangs(void)
 	close(pipe);
 }
 
-/* A second of other work before the call that hangs. */
 static void slow(void)
 {
 	struct work *w = share((struct work){ .lock = -1, .calls = 1, .before_ms = 1000 });
