@@ -18,7 +18,6 @@ static inline void must(int r)
 		tree_fail(err.text);
 }
 
-/* A lease of this domain, which is called vm. */
 static inline struct lease lease_of(const char *id, const char *type, const char *parent, enum lease_state state,
 				    const char *domain)
 {

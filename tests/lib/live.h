@@ -81,7 +81,6 @@ static inline bool exists(const char *id)
 	return kernel_exists(&live.tree.host, MDEV("", "", id)) == 1;
 }
 
-/* QEMU opens the mdev or VF. */
 static inline int hold(const char *id)
 {
 	char link[PATH_MAX] = "", path[PATH_MAX];

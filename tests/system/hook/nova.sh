@@ -166,9 +166,6 @@ facts="type='nvidia-222' name='GRID T4-1B' framework='mdev' model='10de:1eb8' dr
 is "$(arriving "$facts" | migrate /dev/stdin 2>&1)" \
 	"$(message M_REFUSED_THERE vm "$root" "$u1" "$(message M_OTHER_DRIVER 1.2.3 "$driver")")" \
 	"another version of the driver is refused"
-refusal=$(message M_OTHER_ON_SOURCE "GRID X-1B" 10de:1 nvidia-222 "GRID T4-1B")
-is "$(arriving "type='nvidia-222' name='GRID X-1B' model='10de:1'" | migrate /dev/stdin 2>&1)" \
-	"$(message M_REFUSED_THERE vm "$root" "$u1" "$refusal")" "and another type of the same id"
 make_device $card nvidia-223 $u1
 arriving "type='nvidia-222' name='GRID T4-1B' driver='$driver'" >"$work/arriving.xml"
 migrate "$work/arriving.xml" >"$work/arrived.xml"
