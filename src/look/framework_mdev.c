@@ -199,92 +199,6 @@ int inv_read_mdevs(struct inv_reader *reader, struct err *err)
 	return 0;
 }
 
-/* The share of a card that one vGPU of the type uses; 0: not known. */
-static double share_of(const struct inv_type *type)
-{
-	return type && type->max_instance > 0 ? 1.0 / type->max_instance : 0;
-}
-
-static double share_in_use(const struct inventory *inv, const struct inv_pgpu *pgpu)
-{
-	double share = 0;
-
-	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, pgpu, d));) {
-		const struct inv_offer *offer = inventory_offer(pgpu, d->vgpu.type);
-
-		share += offer ? share_of(offer->type) : 0;
-	}
-	return share;
-}
-
-static bool has_capacity(const struct inv_pgpu *pgpu, double left)
-{
-	for (size_t i = 0; i < pgpu->noffers; i++)
-		if (share_of(pgpu->offers[i].type) <= left)
-			return true;
-	return false;
-}
-
-/* Asks a VF how many vGPUs of each offered type it can create. Skips types larger than the share `left` of the card. */
-static void ask_vf(struct inv_pgpu *pgpu, int dir, double left)
-{
-	for (size_t i = 0; i < pgpu->noffers && dir >= 0 && pgpu->ready; i++) {
-		const struct inv_type *type = pgpu->offers[i].type;
-		int n = share_of(type) <= left ? inv_ask_available(pgpu, dir, type->id) : 0;
-
-		if (n > 0)
-			pgpu->offers[i].available = n;
-	}
-}
-
-/*
- * Finds lost VFs: VFs that have no vGPU and offer no type, although another VF of the card offers one. A VF stays lost
- * if its vGPU was removed before the driver had finished with the vGPU. A VF is lost briefly if nvidia-vgpu-mgr
- * releases the vGPU late.
- *
- * If the first free VF offers nothing, but the card has capacity left, asks further VFs until one offers a type. If the
- * query reads all types, asks every free VF. Both end after BOUNDED_ANSWER_MS.
- */
-static void find_lost(struct inv_reader *reader, struct inv_pgpu *pgpu)
-{
-	const struct inv_parent *first = inv_free_vf(pgpu);
-	/* Slightly more than 1, because shares such as 1/3 are rounded. */
-	double left = 1.000001 - share_in_use(reader->inv, pgpu);
-	int64_t end_ms = sys_now_ms() + BOUNDED_ANSWER_MS;
-
-	if (!pgpu->sriov || (!inventory_offered(pgpu) && !has_capacity(pgpu, left)))
-		return;
-	for (int i = 0; i < pgpu->nparents && pgpu->ready && sys_now_ms() < end_ms; i++) {
-		const char *type = inventory_offered(pgpu);
-		struct inv_parent *vf = pgpu->parents[i];
-
-		if (type && reader->query->types)
-			return;
-		if (!inv_is_free_vf(vf) || (!type && vf == first))
-			continue;
-		autoclose int dir = sys_dir(sys_list_fd(reader->bus), vf->name);
-		if (type)
-			vf->lost = dir >= 0 && inv_ask_available(pgpu, dir, type) == 0;
-		else
-			ask_vf(pgpu, dir, left);
-		for (int before = 0; before < i && !type && inventory_offered(pgpu); before++)
-			pgpu->parents[before]->lost = inv_is_free_vf(pgpu->parents[before]);
-	}
-}
-
-static void mdev_ask(struct inv_reader *reader)
-{
-	for (size_t g = 0; g < reader->inv->npgpus; g++) {
-		struct inv_pgpu *pgpu = reader->inv->pgpus[g];
-
-		if (pgpu->framework != FW_MDEV || pgpu->nparents == 0)
-			continue;
-		inv_ask(reader, pgpu);
-		if (!reader->query->names)
-			find_lost(reader, pgpu);
-	}
-}
-
 int64_t inventory_created_ms(const struct host *host, const struct vgpu_ref *vgpu)
 {
 	char path[VGPU_PATH_SIZE];
@@ -356,7 +270,7 @@ static int mdev_look(const struct host *host, const struct vgpu_ref *vgpu, char 
 }
 
 const struct framework_ops framework_mdev = {
-	.ask = mdev_ask,
+	.ask = inv_ask_mdevs,
 	.available = mdev_available,
 	.creation = mdev_creation,
 	.look = mdev_look,

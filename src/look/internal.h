@@ -86,19 +86,16 @@ void inv_parse_description(struct inv_type *type, char *text);
 
 /* How many more vGPUs of the type the parent in `dir` can create. -EINVAL: not a number; other: the read's errno. */
 int inv_read_available(const char *card, int dir, const char *type);
-/* Like inv_read_available(), but also marks the pGPU silent if its driver does not answer. */
-int inv_ask_available(struct inv_pgpu *pgpu, int dir, const char *type);
 
 /* Finds or adds the type with this ID for the card's model. A new type has no name yet. */
 struct inv_type *inv_find_type(struct inventory *inv, const struct inv_pgpu *pgpu, const char *id);
 
 void inv_offer_type(struct inv_pgpu *pgpu, const struct inv_type *type, int available);
 
-/* Adds the pGPU's offers. With query.names, adds only the types' names. Explains a pGPU without types. */
-void inv_ask(struct inv_reader *reader, struct inv_pgpu *pgpu);
+/* Adds the offers of cards with mdevs. With query.names, adds only the types' names. Explains a pGPU without types. */
+void inv_ask_mdevs(struct inv_reader *reader);
 
-/* A free VF is a parent that has no vGPU and is not the card itself. inv_free_vf(): the card's first; NULL: none. */
-bool inv_is_free_vf(const struct inv_parent *parent);
+/* The card's first VF without a vGPU; NULL: none. */
 const struct inv_parent *inv_free_vf(const struct inv_pgpu *pgpu);
 
 enum pci_kind inv_kind(int dir);

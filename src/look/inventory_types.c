@@ -169,7 +169,8 @@ int inv_read_available(const char *card, int dir, const char *type)
 	return n > 0 ? (int)n : 0;
 }
 
-int inv_ask_available(struct inv_pgpu *pgpu, int dir, const char *type)
+/* Like inv_read_available(), but also marks the pGPU silent if its driver does not answer. */
+static int ask_available(struct inv_pgpu *pgpu, int dir, const char *type)
 {
 	int n = inv_read_available(pgpu->address, dir, type);
 
@@ -183,7 +184,7 @@ static void add_offer(struct inventory *inv, struct inv_pgpu *pgpu, int dir, con
 {
 	/* Without a free VF, nothing can be created. */
 	bool is_free = !pgpu->sriov || inv_free_vf(pgpu);
-	int n = is_free ? inv_ask_available(pgpu, dir, id) : 0;
+	int n = is_free ? ask_available(pgpu, dir, id) : 0;
 
 	if (n == -ENOENT || n == -ETIMEDOUT || (!is_free && !has_type(dir, id)))
 		return;
@@ -192,27 +193,34 @@ static void add_offer(struct inventory *inv, struct inv_pgpu *pgpu, int dir, con
 	inv_offer_type(pgpu, type_at(inv, pgpu, dir, id, false), n > 0 ? n : 0);
 }
 
-static void ask_wanted(struct inv_reader *reader, struct inv_pgpu *pgpu, int dir)
+/* Adds the offers of the wanted types, and of existing vGPUs' types, whose sizes decide which vGPUs still fit. */
+static void add_offers(struct inv_reader *reader, struct inv_pgpu *pgpu, int dir)
 {
-	const struct inv_query *query = reader->query;
-	char(*ids)[TYPE_SIZE] = NULL;
-	size_t n = !query->types || query->names ? list_types(&ids, dir) : 0;
+	const char *const *types = reader->query->types;
+	char(*ids)[TYPE_SIZE] = NULL, id[TYPE_SIZE];
+	size_t n = types ? 0 : list_types(&ids, dir);
 
-	for (size_t i = 0; i < n; i++) {
-		if (query->names)
-			type_at(reader->inv, pgpu, dir, ids[i], true);
-		else
-			add_offer(reader->inv, pgpu, dir, ids[i]);
-	}
-	for (size_t i = 0; query->types && query->types[i]; i++) {
-		char id[TYPE_SIZE];
-
-		if (type_parse(id, query->types[i]))
+	for (size_t i = 0; i < n; i++)
+		add_offer(reader->inv, pgpu, dir, ids[i]);
+	for (size_t i = 0; types && types[i]; i++)
+		if (type_parse(id, types[i]))
 			add_offer(reader->inv, pgpu, dir, id);
-	}
+	for (const struct inv_device *d = NULL; (d = inventory_next_on(reader->inv, pgpu, d));)
+		if (*d->vgpu.type && !inventory_offer(pgpu, d->vgpu.type))
+			add_offer(reader->inv, pgpu, dir, d->vgpu.type);
 }
 
-bool inv_is_free_vf(const struct inv_parent *parent)
+static void read_names(struct inv_reader *reader, const struct inv_pgpu *pgpu, int dir)
+{
+	char(*ids)[TYPE_SIZE];
+	size_t n = list_types(&ids, dir);
+
+	for (size_t i = 0; i < n; i++)
+		type_at(reader->inv, pgpu, dir, ids[i], true);
+}
+
+/* A VF without a vGPU, not the card itself. */
+static bool is_free_vf(const struct inv_parent *parent)
 {
 	return parent->ndevices == 0 && strcmp(parent->name, parent->card->address) != 0;
 }
@@ -220,7 +228,7 @@ bool inv_is_free_vf(const struct inv_parent *parent)
 const struct inv_parent *inv_free_vf(const struct inv_pgpu *pgpu)
 {
 	for (int i = 0; i < pgpu->nparents; i++)
-		if (inv_is_free_vf(pgpu->parents[i]))
+		if (is_free_vf(pgpu->parents[i]))
 			return pgpu->parents[i];
 	return NULL;
 }
@@ -238,15 +246,82 @@ static void explain_no_types(struct inv_pgpu *pgpu, int dir)
 				: "no mdev types registered; its driver is still starting or has failed (see dmesg)");
 }
 
-/* Adds the types of existing vGPUs, even if the query omits them. Their sizes decide which vGPUs still fit. */
-static void add_carried(struct inventory *inv, struct inv_pgpu *pgpu, int dir)
+/* The share of a card that one vGPU of the type uses; 0: not known. */
+static double share_of(const struct inv_type *type)
 {
-	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, pgpu, d));)
-		if (*d->vgpu.type && !inventory_offer(pgpu, d->vgpu.type))
-			add_offer(inv, pgpu, dir, d->vgpu.type);
+	return type && type->max_instance > 0 ? 1.0 / type->max_instance : 0;
 }
 
-void inv_ask(struct inv_reader *reader, struct inv_pgpu *pgpu)
+static double share_in_use(const struct inventory *inv, const struct inv_pgpu *pgpu)
+{
+	double share = 0;
+
+	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, pgpu, d));) {
+		const struct inv_offer *offer = inventory_offer(pgpu, d->vgpu.type);
+
+		share += offer ? share_of(offer->type) : 0;
+	}
+	return share;
+}
+
+static bool has_capacity(const struct inv_pgpu *pgpu, double left)
+{
+	for (size_t i = 0; i < pgpu->noffers; i++)
+		if (share_of(pgpu->offers[i].type) <= left)
+			return true;
+	return false;
+}
+
+/* Asks a VF how many vGPUs of each offered type it can create. Skips types larger than the share `left` of the card. */
+static void ask_vf(struct inv_pgpu *pgpu, int dir, double left)
+{
+	for (size_t i = 0; i < pgpu->noffers && pgpu->ready; i++) {
+		const struct inv_type *type = pgpu->offers[i].type;
+		int n = share_of(type) <= left ? ask_available(pgpu, dir, type->id) : 0;
+
+		if (n > 0)
+			pgpu->offers[i].available = n;
+	}
+}
+
+/*
+ * Finds lost VFs: VFs that have no vGPU and offer no type, although another VF of the card offers one. A VF stays lost
+ * if its vGPU was removed before the driver had finished with the vGPU. A VF is lost briefly if nvidia-vgpu-mgr
+ * releases the vGPU late.
+ *
+ * If the first free VF offers nothing, but the card has capacity left, asks further VFs until one offers a type. If the
+ * query reads all types, asks every free VF. Both end after BOUNDED_ANSWER_MS.
+ */
+static void find_lost(struct inv_reader *reader, struct inv_pgpu *pgpu)
+{
+	const struct inv_parent *first = inv_free_vf(pgpu);
+	/* Slightly more than 1, because shares such as 1/3 are rounded. */
+	double left = 1.000001 - share_in_use(reader->inv, pgpu);
+	int64_t end_ms = sys_now_ms() + BOUNDED_ANSWER_MS;
+
+	if (!pgpu->sriov || (!inventory_offered(pgpu) && !has_capacity(pgpu, left)))
+		return;
+	for (int i = 0; i < pgpu->nparents && pgpu->ready && sys_now_ms() < end_ms; i++) {
+		const char *type = inventory_offered(pgpu);
+		struct inv_parent *vf = pgpu->parents[i];
+
+		if (type && reader->query->types)
+			return;
+		if (!is_free_vf(vf) || (!type && vf == first))
+			continue;
+		autoclose int dir = sys_dir(sys_list_fd(reader->bus), vf->name);
+		if (dir < 0)
+			continue;
+		if (type)
+			vf->lost = ask_available(pgpu, dir, type) == 0;
+		else
+			ask_vf(pgpu, dir, left);
+		for (int before = 0; before < i && !type && inventory_offered(pgpu); before++)
+			pgpu->parents[before]->lost = is_free_vf(pgpu->parents[before]);
+	}
+}
+
+static void ask_card(struct inv_reader *reader, struct inv_pgpu *pgpu)
 {
 	const struct inv_query *query = reader->query;
 	bool none_wanted = query->types && !query->types[0];
@@ -258,13 +333,21 @@ void inv_ask(struct inv_reader *reader, struct inv_pgpu *pgpu)
 	autoclose int dir = sys_dir(sys_list_fd(reader->bus), parent->name);
 	if (dir < 0) {
 		inv_not_ready(pgpu, "%s cannot be opened: %s", parent->name, err_describe(errno));
-		return;
+	} else if (query->names) {
+		read_names(reader, pgpu, dir);
+	} else {
+		add_offers(reader, pgpu, dir);
+		if (pgpu->noffers == 0 && !none_wanted)
+			explain_no_types(pgpu, dir);
+		find_lost(reader, pgpu);
 	}
-	ask_wanted(reader, pgpu, dir);
-	if (!query->names)
-		add_carried(reader->inv, pgpu, dir);
-	if (pgpu->noffers == 0 && !none_wanted)
-		explain_no_types(pgpu, dir);
+}
+
+void inv_ask_mdevs(struct inv_reader *reader)
+{
+	for (size_t g = 0; g < reader->inv->npgpus; g++)
+		if (reader->inv->pgpus[g]->framework == FW_MDEV && reader->inv->pgpus[g]->nparents)
+			ask_card(reader, reader->inv->pgpus[g]);
 }
 
 static bool is_listed(const struct inv_type *list, size_t n, const struct inv_type *type)
