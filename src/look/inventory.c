@@ -82,12 +82,11 @@ static void read_driver(struct inv_reader *reader)
 {
 	struct inventory *inv = reader->inv;
 	char version[sizeof(inv->nvidia_driver)];
-	bool has = false;
 
-	for (size_t i = 0; i < inv->npgpus; i++)
-		has |= inv->pgpus[i]->nvidia;
-	if (has && sys_read(reader->host->root, "sys/module/nvidia/version", version, sizeof(version)) > 0)
-		text_cut(inv->nvidia_driver, sizeof(inv->nvidia_driver), version);
+	for (size_t i = 0; i < inv->npgpus && !*inv->nvidia_driver; i++)
+		if (inv->pgpus[i]->nvidia &&
+		    sys_read(reader->host->root, "sys/module/nvidia/version", version, sizeof(version)) > 0)
+			text_cut(inv->nvidia_driver, sizeof(inv->nvidia_driver), version);
 }
 
 static void name_pgpus(struct inventory *inv)

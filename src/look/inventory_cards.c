@@ -113,12 +113,8 @@ static void add_card(const struct host *host, const char *vf, char (**cards)[PCI
 {
 	char card[PCI_SIZE];
 
-	if (!inventory_physfn(host, vf, card))
-		return;
-	for (size_t i = 0; i < *n; i++)
-		if (strcmp((*cards)[i], card) == 0)
-			return;
-	memcpy(mem_add(cards, n, PCI_SIZE), card, PCI_SIZE);
+	if (inventory_physfn(host, vf, card) && !text_find(*cards, *n, PCI_SIZE, card))
+		memcpy(mem_add(cards, n, PCI_SIZE), card, PCI_SIZE);
 }
 
 void inventory_group_cards(const struct host *host, const char *vf, char (**cards)[PCI_SIZE], size_t *n)

@@ -73,14 +73,6 @@ static ssize_t read_type(const char *card, int dir, const char *type, const char
 	return timed_child_read(card, dir, path, buf, size);
 }
 
-static bool has_type(int dir, const char *type)
-{
-	char path[TYPE_SIZE + 32];
-
-	snprintf(path, sizeof(path), "mdev_supported_types/%s", type);
-	return sys_exists(dir, path);
-}
-
 /* Compares IDs, or structs that begin with an ID. nvidia-9 comes before nvidia-10. */
 static int by_number(const void *a, const void *b)
 {
@@ -182,11 +174,16 @@ static int ask_available(struct inv_pgpu *pgpu, int dir, const char *type)
 /* Adds the offer of a type if the parent in `dir` has the type and its driver answers. */
 static void add_offer(struct inventory *inv, struct inv_pgpu *pgpu, int dir, const char *id)
 {
-	/* Without a free VF, nothing can be created. */
-	bool is_free = !pgpu->sriov || inv_free_vf(pgpu);
-	int n = is_free ? ask_available(pgpu, dir, id) : 0;
+	char path[TYPE_SIZE + 32];
+	int n;
 
-	if (n == -ENOENT || n == -ETIMEDOUT || (!is_free && !has_type(dir, id)))
+	snprintf(path, sizeof(path), "mdev_supported_types/%s", id);
+	/* Without a free VF, nothing can be created. */
+	if (pgpu->sriov && !inv_free_vf(pgpu))
+		n = sys_exists(dir, path) ? 0 : -ENOENT;
+	else
+		n = ask_available(pgpu, dir, id);
+	if (n == -ENOENT || n == -ETIMEDOUT)
 		return;
 	if (n < 0)
 		inv_not_ready(pgpu, "available_instances of %s cannot be read: %s", id, inv_describe(-n));

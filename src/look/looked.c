@@ -18,6 +18,7 @@
 #include "sys/sys.h"
 #include "look/libvirt_files.h"
 #include "look/mdevctl_files.h"
+#include "look/pool.h"
 #include "look/typelist.h"
 #include "state/history.h"
 #include "look/looked.h"
@@ -83,13 +84,12 @@ bool affinity_is_new(const struct store *store, const struct vgpu_ref *vgpu, int
 /* Was this ID created since the look? For a VF only a lease counts: reading its type could hang under the lock. */
 static bool is_back(const struct store *store, const char *id)
 {
-	char path[VGPU_PATH_SIZE], uuid[UUID_SIZE];
+	const struct vgpu_ref vgpu = kernel_vgpu(id);
 	struct lease lease;
 	struct err ignored;
 
 	return lease_get(store, id, &lease, &ignored) != 0 ||
-	       (uuid_parse(uuid, id) && inventory_path(path, id, "", &ignored) == 0 &&
-		sys_exists(store->host->root, path));
+	       (vgpu.framework == FW_MDEV && kernel_exists(store->host, &vgpu) != 0);
 }
 
 /* Forgets the origin of devices that have gone since the look in `text`, and have no definition. Modifies `text`. */
@@ -167,56 +167,39 @@ void types_remember(const struct store *store, const struct inventory *inv)
 	}
 }
 
-static int card_write(int directory, const struct host *host, const char *address)
+int card_confirm(const struct store *store, const char *address, struct err *err)
 {
 	char text[INV_IDENTITY_SIZE + 1];
+	int r;
 
-	if (!card_record_now(text, host, address))
+	if (!card_record_now(text, store->host, address))
 		return 0;
 	text_add(text, sizeof(text), "\n");
-	return sys_publish(directory, address, text, strlen(text));
+	autoclose int directory = store_open_lib(store->host, "cards");
+	r = directory < 0 ? directory : sys_publish(directory, address, text, strlen(text));
+	return r < 0 ? err_sys(err, -r, "/" CARD_RECORDS "/%s", address) : 0;
 }
 
 static bool is_vf_address(const struct config *config, const char *address)
 {
 	for (EACH(const struct section *, s, config->sections, config->nsections))
-		for (size_t a = 0; s->vf && a < s->naddresses; a++)
-			if (strcmp(s->addresses[a].text, address) == 0)
-				return true;
+		if (s->vf && pool_section_names(s, address))
+			return true;
 	return false;
-}
-
-static void forget_cards(const struct store *store, const struct config *config)
-{
-	autoclosedir DIR *dir = sys_list(store->host->root, CARD_RECORDS);
-	const struct dirent *e;
-
-	while ((e = sys_next(dir)))
-		if (e->d_name[0] != '.' && !is_vf_address(config, e->d_name))
-			unlinkat(sys_list_fd(dir), e->d_name, 0);
 }
 
 void cards_remember(const struct store *store, const struct config *config)
 {
-	autoclose int directory = -1;
+	autoclosedir DIR *dir = sys_list(store->host->root, CARD_RECORDS);
 	char was[INV_IDENTITY_SIZE];
+	const struct dirent *e;
+	struct err ignored;
 
-	forget_cards(store, config);
+	while ((e = sys_next(dir)))
+		if (e->d_name[0] != '.' && !is_vf_address(config, e->d_name))
+			unlinkat(sys_list_fd(dir), e->d_name, 0);
 	for (EACH(const struct section *, s, config->sections, config->nsections))
-		for (size_t a = 0; s->vf && a < s->naddresses; a++) {
-			if (card_record_read(was, store->host, s->addresses[a].text))
-				continue;
-			if (directory < 0)
-				directory = store_open_lib(store->host, "cards");
-			if (directory >= 0)
-				card_write(directory, store->host, s->addresses[a].text);
-		}
-}
-
-int card_confirm(const struct store *store, const char *address, struct err *err)
-{
-	autoclose int directory = store_open_lib(store->host, "cards");
-	int r = directory < 0 ? directory : card_write(directory, store->host, address);
-
-	return r < 0 ? err_sys(err, -r, "/" CARD_RECORDS "/%s", address) : 0;
+		for (size_t a = 0; s->vf && a < s->naddresses; a++)
+			if (!card_record_read(was, store->host, s->addresses[a].text))
+				(void)card_confirm(store, s->addresses[a].text, &ignored);
 }
