@@ -165,9 +165,12 @@ static const char *fix_vfs(struct check *check, const struct section *section)
 	for (EACH(const struct match *, match, section->matches, section->nmatches))
 		for (size_t d = 0; *match->device && d < check->inv->npci; d++) {
 			const struct inv_pgpu *card = check->inv->pci[d];
+			char path[VGPU_PATH_SIZE], vf[8];
+			struct err ignored;
 
-			if (strcmp(card->vf_device, match->device) == 0 && strcmp(card->vendor, match->vendor) == 0 &&
-			    strcmp(card->device, match->device) != 0)
+			if (inventory_path(path, card->address, "/sriov_vf_device", &ignored) == 0 &&
+			    sys_read(check->host->root, path, vf, sizeof(vf)) > 0 && strcmp(vf, match->device) == 0 &&
+			    strcmp(card->vendor, match->vendor) == 0 && strcmp(card->device, match->device) != 0)
 				return check_fix(check, "%s:%s is the VFs' ID; write %s:%s", match->vendor,
 						 match->device, match->vendor, card->device);
 		}

@@ -68,7 +68,6 @@ struct inv_pgpu {
 	enum framework framework;
 	char vendor[5], device[5];   /* four hex digits; "" for a virtual parent */
 	char subsystem[10];          /* vendor and device of the board, "10de:1851"; "": the kernel does not say */
-	char vf_device[8];           /* the device ID of its VFs; only in inventory.pci */
 	bool nvidia, gpu;            /* a GPU by its PCI class and ID, or one of the kernel's sample devices */
 	int numa;                    /* UNKNOWN: the kernel says -1 or nothing */
 	bool sriov;                  /* the parents are VFs, or would be if the card were ready */
@@ -141,7 +140,7 @@ struct inventory {
 	size_t ndevices;
 	struct inv_type **types;
 	size_t ntypes;
-	struct inv_pgpu **pci; /* all PCI devices except VFs, sorted by address; empty if query.types was set */
+	const struct inv_pgpu **pci; /* all PCI devices except VFs, sorted by address; empty if query.types was set */
 	size_t npci;
 	char nvidia_driver[64];      /* version; "": none */
 	const struct config *config; /* that of the query */

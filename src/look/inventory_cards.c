@@ -228,18 +228,15 @@ static void read_device(struct inv_reader *reader, const char *address, int dir,
 	struct inventory *inv = reader->inv;
 	const struct config *config = reader->query->config;
 	bool all = !reader->query->types, any = !config || !config->nsections;
-	struct inv_pgpu *card = known ? NULL : inv_add_pgpu(inv, address), *device;
+	struct inv_pgpu *card = known ? NULL : inv_add_pgpu(inv, address);
 
 	if (card) {
 		inv_read_card(card, dir);
 		read_vfs(reader, card, dir);
 		known = card;
 	}
-	if (all) {
-		device = inv_add(&inv->pci, &inv->npci, known, sizeof(*known));
-		if (sys_read(dir, "sriov_vf_device", device->vf_device, sizeof(device->vf_device)) < 0)
-			device->vf_device[0] = '\0';
-	}
+	if (all)
+		*(const struct inv_pgpu **)mem_add(&inv->pci, &inv->npci, sizeof(known)) = known;
 	/* A card without VFs is not a pGPU. Only a GPU with a reason stays in the list. */
 	if (card && !card->sriov && !(all && card->gpu && inv_explain_gpu(card, reader->host, dir, any)))
 		inv->npgpus--;
