@@ -138,7 +138,7 @@ static int create(struct creation *creation, struct applied *done, struct err *e
 			"no time is left within lock_timeout and create_timeout to create %s on %s (troubleshooting: no-time-is-left)",
 			creation->vgpu->type, creation->vgpu->parent);
 	/* Ask before the write: a driver that hangs in this read is not kept waiting for, and keeps no lock. */
-	r = kernel_available(creation->host, creation->vgpu, err);
+	r = framework_of(creation->vgpu)->available(creation->host, creation->vgpu, err);
 	if (r == 0)
 		return err_set(err, ENOSPC, "no instance left at creation time");
 	if (r < 0)

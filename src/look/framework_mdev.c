@@ -223,13 +223,14 @@ static int check_type(const struct vgpu_ref *vgpu, struct err *err)
 	return 0;
 }
 
-static int mdev_available(const struct host *host, const struct vgpu_ref *vgpu, const char *card, struct err *err)
+static int mdev_available(const struct host *host, const struct vgpu_ref *vgpu, struct err *err)
 {
-	char path[sizeof("sys/class/mdev_bus/") + PARENT_SIZE];
+	char path[sizeof("sys/class/mdev_bus/") + PARENT_SIZE], card[PARENT_SIZE];
 	int r = check_type(vgpu, err);
 
 	if (r < 0)
 		return r;
+	kernel_card(card, host, vgpu);
 	snprintf(path, sizeof(path), "sys/class/mdev_bus/%s", vgpu->parent);
 	autoclose int dir = sys_dir(host->root, path);
 	r = dir < 0 ? -errno : inv_read_available(card, dir, vgpu->type);

@@ -285,13 +285,15 @@ static int check_type(const struct vgpu_ref *vgpu, struct err *err)
 }
 
 /* Reads the list of this VF again, because it changes when another VF of the card gets a type. */
-static int variant_available(const struct host *host, const struct vgpu_ref *vgpu, const char *card, struct err *err)
+static int variant_available(const struct host *host, const struct vgpu_ref *vgpu, struct err *err)
 {
 	struct typelist list = { 0 };
+	char card[PARENT_SIZE];
 	int r = check_type(vgpu, err);
 
 	if (r < 0)
 		return r;
+	kernel_card(card, host, vgpu);
 	r = read_list(&list, host, card, vgpu->id);
 	if (r == -ENOENT)
 		err_set(err, ENOENT, "provides no vGPUs: NVIDIA's host driver is not bound to it");

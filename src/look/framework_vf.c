@@ -145,11 +145,10 @@ static void vf_read_vfs(struct inv_reader *reader, struct inv_pgpu *card, int di
 	card->nparents = 0;
 }
 
-static int vf_available(const struct host *host, const struct vgpu_ref *vgpu, const char *card, struct err *err)
+static int vf_available(const struct host *host, const struct vgpu_ref *vgpu, struct err *err)
 {
 	char path[VGPU_PATH_SIZE];
 
-	(void)card;
 	if (inventory_path(path, vgpu->id, "/physfn", err) < 0)
 		return -err->code;
 	return sys_exists(host->root, path) ? 1 : err_sys(err, errno, "VF %s", vgpu->id);

@@ -297,8 +297,14 @@ struct framework_ops {
 	/* Adds types and offers after all cards were read and sorted. NULL: `read_vfs` adds them. */
 	void (*ask)(struct inv_reader *reader);
 
-	/* Implements kernel_available(); `card` is the pGPU. */
-	int (*available)(const struct host *host, const struct vgpu_ref *vgpu, const char *card, struct err *err);
+	/*
+	 * How many more vGPUs of the type the parent can create now; at most 1 for a VF. Returns also:
+	 *   -ENOENT: no such parent or type
+	 *   -EINVAL: an invalid name or count
+	 *   -ETIMEDOUT: the driver does not answer
+	 *   other: the errno of the read
+	 */
+	int (*available)(const struct host *host, const struct vgpu_ref *vgpu, struct err *err);
 
 	/* Sets what to write; -EINVAL: an invalid name. NULL: vGPUs of this framework always exist. */
 	int (*creation)(struct kernel_write *write, const struct vgpu_ref *vgpu, struct err *err);
@@ -332,12 +338,6 @@ struct vgpu_ref kernel_vgpu(const char *id);
 
 /* Sets `card` to the vGPU's pGPU, or to its parent if the pGPU is not known. */
 void kernel_card(char card[PARENT_SIZE], const struct host *host, const struct vgpu_ref *vgpu);
-
-/*
- * How many more vGPUs of the type the parent can create now; at most 1 for a VF. -ENOENT: no such parent or type;
- * -EINVAL: an invalid name or count; -ETIMEDOUT: the driver does not answer; other: the errno of the read.
- */
-int kernel_available(const struct host *host, const struct vgpu_ref *vgpu, struct err *err);
 
 /*
  * Does the vGPU exist? 1: yes; 0: no, or it is a VF whose type is not vgpu->type ("": any); -ETIMEDOUT: the driver does

@@ -24,14 +24,6 @@ void kernel_card(char card[PARENT_SIZE], const struct host *host, const struct v
 		text_copy(card, PARENT_SIZE, *vgpu->pgpu ? vgpu->pgpu : parent);
 }
 
-int kernel_available(const struct host *host, const struct vgpu_ref *vgpu, struct err *err)
-{
-	char card[PARENT_SIZE];
-
-	kernel_card(card, host, vgpu);
-	return framework_of(vgpu)->available(host, vgpu, card, err);
-}
-
 int kernel_exists(const struct host *host, const struct vgpu_ref *vgpu)
 {
 	const struct framework_ops *ops = framework_of(vgpu);

@@ -26,7 +26,7 @@ a lease without its device uses no capacity|src/decide/capacity.c|s/load->pendin
 an orphan need not be idle|src/decide/fate.c|s/if (idle_ms < grace_ms) {/if (0) {/
 a lease is dropped before its device is removed|src/act/release.c|/^static int try_finish/,/^}/s/r = removal_write(/drop_if_releasing(store, id, 1000, true, err);\n\t\tr = removal_write(/
 a device that somebody else made counts as created|src/act/apply_create.c|s/return err_set(err, EAGAIN, "created by another process in the meantime");/return 0;/
-capacity is not read again where a vGPU is created|src/act/apply_create.c|/^static int create(/,/^}/s/r = kernel_available(.*/r = 1;/
+capacity is not read again where a vGPU is created|src/act/apply_create.c|/^static int create(/,/^}/s/r = framework_of(.*/r = 1;/
 a claim does not wait for start_grace|src/decide/fate.c|s/else if (!f->had && age_ms < /else if (0 \&\& age_ms < /
 a lease goes although its domain runs|src/decide/fate.c|s/else if (f->has)/else if (0)/
 a lease that was written after the look is judged|src/decide/fate.c|s/else if (lease->since_ms >= f->looked_ms)/else if (0)/

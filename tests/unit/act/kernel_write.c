@@ -13,8 +13,13 @@
 #define OF_TYPE(type) MDEV("", type, A)
 #define DEVICE "sys/bus/mdev/devices/" A
 
+static int available(const struct host *host, const struct vgpu_ref *vgpu, struct err *err)
+{
+	return framework_of(vgpu)->available(host, vgpu, err);
+}
+
 /* The calls, on the host of the function that they stand in. */
-#define AVAILABLE(vgpu) kernel_available(&tree.host, vgpu, &err)
+#define AVAILABLE(vgpu) available(&tree.host, vgpu, &err)
 #define CREATE(vgpu) kernel_create(&tree.host, vgpu, &err)
 #define COMPLETE(vgpu, ms) kernel_wait_complete(&tree.host, vgpu, ms, &err)
 #define EXISTS(vgpu) kernel_exists(&tree.host, vgpu)
