@@ -33,7 +33,6 @@ void inv_not_ready(struct inv_pgpu *pgpu, const char *fmt, ...) __attribute__((f
 
 void inv_silent(struct inv_pgpu *pgpu);
 
-/* The reason why a card or VF cannot be in a [vf_NAME] section. */
 #define INV_NEEDS_TYPE "its vGPUs need a type; configure this card in [mdev_TYPE]"
 
 #define INV_NO_TYPES_YET "no vGPU types registered yet; nvidia-vgpud has not finished or has failed (see its journal)"
@@ -41,7 +40,7 @@ void inv_silent(struct inv_pgpu *pgpu);
 /* The text for an errno of reading an attribute; EINVAL: the attribute is not a number. */
 const char *inv_describe(int code);
 
-/* The list must be sorted by name. NULL: not found. */
+/* The list must be sorted by name. */
 struct inv_parent *inv_find_parent(struct inv_parent *const *parents, size_t n, const char *name);
 
 /* Reads a PCI device's identity and NUMA node. Does nothing for a virtual parent. */

@@ -42,7 +42,7 @@ void inv_read_card(struct inv_pgpu *pgpu, int dir)
 	unsigned int class = 0;
 	long n;
 
-	if (dir < 0 || !pci_parse(pci, pgpu->address))
+	if (!pci_parse(pci, pgpu->address))
 		return;
 	if (sys_read(dir, "modalias", text, sizeof(text)) < 0)
 		text[0] = '\0';

@@ -31,7 +31,7 @@ bool affinity_is_new(const struct store *store, const struct vgpu_ref *vgpu, int
  */
 void looked_note(const struct store *store, const struct inventory *inv, int64_t at_ms);
 
-/* Records the types that cards of NVIDIA's variant driver listed, if they are new. Needs the store's lock. */
+/* Records the types that cards of NVIDIA's variant driver listed, unless they are recorded. Needs the store's lock. */
 void types_remember(const struct store *store, const struct inventory *inv);
 
 /*
@@ -40,5 +40,5 @@ void types_remember(const struct store *store, const struct inventory *inv);
  */
 void cards_remember(const struct store *store, const struct config *config);
 
-/* Records the device that has this address now, if any, in place of the recorded device. */
+/* Records the device that has this address now, if any. */
 int card_confirm(const struct store *store, const char *address, struct err *err);

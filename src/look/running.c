@@ -132,10 +132,6 @@ static bool has_all(const struct request *live, const struct request *wanted)
 	return true;
 }
 
-/*
- * Reports vGPUs of the definition that the running domain does not have. A migration can change UUIDs, so at most the
- * difference in number is reported.
- */
 static void look_at_wanted(const struct search *s, const struct running_domain *domain, struct domxml *definition)
 {
 	const struct request *wanted = domxml_request(definition), *has = domain->request;

@@ -48,12 +48,11 @@ struct missing_vgpu {
 typedef void missing_say(void *arg, const struct missing_vgpu *missing);
 
 /*
- * Reports each vGPU that a running domain does not have, but its definition or suspend record has. Decides like
- * hostdev_filter_keep() which PCI devices of the definition are vGPUs.
+ * Reports each vGPU that a running domain does not have, but its definition or suspend record has. A migration can
+ * change the UUIDs of vGPUs, so a domain with as many vGPUs as its definition misses none.
  *
  * If Nova reverts a resize, the definition can also lose the vGPU. The loss is noticed only if another instance of the
- * flavor has a vGPU. A migration can change the UUIDs of vGPUs, so a domain with as many vGPUs as its definition misses
- * none. A vGPU that was attached only to the definition, or detached only from the guest, counts as missing.
+ * flavor has a vGPU.
  */
 void running_missing(const struct libvirt_files *disk, const struct host *host, const struct config *config,
 		     const struct leases *leases, missing_say *say, void *arg);

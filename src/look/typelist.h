@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The types of NVIDIA's variant driver: the list of a VF, the meaning of names, and the records per card model.
+ * The types of NVIDIA's variant driver: the list of a VF, the meaning of names, and the records of card models.
  *
  * A VF lists only the types that fit now, as numbers and names. A card with a vGPU of one size lists no other sizes,
  * and a full card lists nothing. So the types of a board are recorded for each driver version in
@@ -39,7 +39,7 @@ struct typelist {
 /* The driver's number of a type: "1145" for "nvidia-1145". NULL: not a type of NVIDIA's driver. */
 const char *typelist_number(const char *type);
 
-/* Adds the listed types. Modifies the text; skips lines that are not "NUMBER : NAME". */
+/* Modifies the text; skips lines that are not "NUMBER : NAME". */
 void typelist_parse(struct typelist *list, char *text);
 
 /* Adds a type, or renames it. Ignores types beyond TYPELIST_MAX. */
@@ -53,12 +53,12 @@ int typelist_framebuffer(const char *name, int *slices);
 void typelist_key(char key[TYPELIST_KEY_SIZE], const char *vendor, const char *device, const char *subsystem,
 		  const char *driver);
 
-/* Adds the recorded types of a model. Adds nothing if there is no valid record. */
+/* Adds the recorded types of a model, if there is a valid record. */
 void typelist_recall(struct typelist *list, const struct host *host, const char *key);
 
 /* Finds another driver version that had this type on the key's board, and the type's name there. False: none. */
 bool typelist_other_driver(char other[64], char name[TYPE_NAME_SIZE], const struct host *host, const char *key,
 			   const char *type);
 
-/* The text of a record, NUL-terminated; the caller frees it. */
+/* The text of a record; the caller frees it. */
 char *typelist_format(const struct typelist *list);
