@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <systemd/sd-bus.h>
 #include <systemd/sd-login.h>
 #include <time.h>
@@ -217,13 +216,11 @@ static void report_no_hook(struct check *check, int64_t came)
 /* The hook runs in libvirt's mount namespace, where sysfs may be mounted read-only. */
 static void look_at_sys(struct check *check)
 {
-	autoclose int sys = openat(check->host->libvirt, "sys", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	bool writes = false; /* a lease of a plain VF writes nothing to sysfs */
-	struct statvfs fs;
 
 	for (size_t i = 0; i < check->config->nsections; i++)
 		writes |= !check->config->sections[i].vf;
-	if (writes && sys >= 0 && fstatvfs(sys, &fs) == 0 && fs.f_flag & ST_RDONLY)
+	if (writes && kernel_is_read_only(check->host))
 		check_fail(check_at(check, "%s/sys", check->host->name),
 			   "set ProtectKernelTunables=no in libvirt's unit, or mount it read-write in its container",
 			   "is mounted read-only in libvirt's mount namespace, so no start can create a vGPU");

@@ -173,7 +173,7 @@ struct inv_query {
 
 extern const char *const inv_no_types[1];
 
-/* A card with errors is listed as not ready. Fails if devices cannot be listed, or if the child that reads is killed. */
+/* A card with errors is listed as not ready. Fails if devices cannot be listed, or the child that reads is killed. */
 int inventory_read(struct inventory *inv, const struct host *host, const struct inv_query *query, struct err *err);
 void inventory_free(struct inventory *inv);
 
@@ -332,6 +332,9 @@ static inline const struct framework_ops *framework_of(const struct vgpu_ref *vg
 {
 	return framework_ops[vgpu->framework];
 }
+
+/* Is sysfs read-only in libvirt's mount namespace, in which the hook runs? */
+bool kernel_is_read_only(const struct host *host);
 
 /* A UUID means an mdev, an address a VF that takes a type (FW_VARIANT). */
 struct vgpu_ref kernel_vgpu(const char *id);

@@ -3,7 +3,11 @@
 #include "look/inventory.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/statvfs.h>
+
+#include "base/auto.h"
 
 const struct framework_ops *const framework_ops[FW_VF + 1] = { &framework_mdev, &framework_variant, &framework_vf };
 
@@ -22,6 +26,14 @@ void kernel_card(char card[PARENT_SIZE], const struct host *host, const struct v
 
 	if (*vgpu->pgpu || !inventory_physfn(host, parent, card))
 		text_copy(card, PARENT_SIZE, *vgpu->pgpu ? vgpu->pgpu : parent);
+}
+
+bool kernel_is_read_only(const struct host *host)
+{
+	autoclose int sys = openat(host->libvirt, "sys", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct statvfs fs;
+
+	return sys >= 0 && fstatvfs(sys, &fs) == 0 && fs.f_flag & ST_RDONLY;
 }
 
 int kernel_exists(const struct host *host, const struct vgpu_ref *vgpu)

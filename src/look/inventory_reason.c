@@ -77,7 +77,7 @@ static bool lacks_nvidia(const struct inv_pgpu *card, int dir, char other[DRIVER
 	return card->nvfs && sys_exists(dir, "virtfn0");
 }
 
-/* Explains why a card or VF of the nvidia driver offers no type. A driver for guests or bare metal has no vGPUs. */
+/* Explains why a card or VF of the nvidia driver offers no type. Only the vGPU host driver has the module. */
 static void explain_nvidia(struct inv_pgpu *card, const struct host *host, int dir, bool is_vf)
 {
 	bool can_have = !is_vf && read_sriov(card, dir);
