@@ -17,7 +17,6 @@ struct planner {
 	struct resolved_request narrowed; /* a copy with the types that the pool and the source host allow */
 	struct resolved_request *resolved;
 	struct step *step;
-	int over_quota;                /* number of leases to remove for the quota */
 	const struct inv_parent *only; /* the only permitted VF; NULL: any VF */
 };
 
@@ -71,21 +70,28 @@ const char *plan_source_name(const struct planner *p);
 /* Drops types whose name here differs from the name on the source. Keeps all if all differ. */
 void plan_source_narrow(const struct planner *p);
 
-/* plan_quota.c: is vGPU `id` within the quota, if necessary after the removals of plan_quota_removes()? */
-bool plan_quota(struct planner *p, const char *id);
-void plan_quota_removes(struct planner *p);
+/* plan_quota.c: how many leases must go before vGPU `id` is within the quota? Negative: refused. */
+int plan_quota(struct planner *p, const char *id);
+/* Adds the removal of this many leases. */
+void plan_quota_removes(struct planner *p, int n);
 
 /* plan_vf.c. plan_vf_request() adds the named VF and its only type to the request. */
-bool plan_vf_prepare(struct planner *p);
 void plan_vf_request(const struct planner *p);
 
-/* Can the hostdev use this VF? If not, refuses. */
-bool plan_vf_suits(struct planner *p, const struct inv_parent *vf);
+/* Can the hostdev use this VF? Without a `device`, the VF must be in the pool. If not, refuses. */
+bool plan_vf_suits(struct planner *p, const struct inv_parent *vf, const struct inv_device *device);
+
+/* Can a guest have this VF now? If not, refuses. */
+bool plan_vf_permits(struct planner *p, const struct inv_parent *vf, const struct inv_device *device);
+
+/* Plans a start with a VF that has a type. `own`: the domain's lease of it; NULL: none. */
+bool plan_vf_typed(struct planner *p, const struct inv_device *device, const struct lease *own);
 
 /* Do the parent's kind and driver suit the hostdev? True for NULL, a parent that was not read. */
 bool plan_parent_suits(const struct planner *p, const struct inv_parent *parent);
 
-/* plan.c */
+/* plan.c: plans a start with this vGPU, which must not be another domain's. */
+bool plan_start(struct planner *p, const char *id);
 bool plan_creation(struct planner *p, const char *id);
 bool plan_existing(struct planner *p, const struct inv_device *device, const struct lease *own);
 

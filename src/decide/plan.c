@@ -230,7 +230,7 @@ bool plan_creation(struct planner *p, const char *id)
 		return plan_refuse_unconfigured(p, "does not exist and cannot be created");
 	if (p->resolved->ntypes == 0)
 		return refuse_untyped(p);
-	if (!plan_quota(p, id))
+	if (plan_quota(p, id) < 0)
 		return false;
 	kind = plan_choose(p, id);
 	/* A prepare follows an arrival and does the removals. */
@@ -301,38 +301,61 @@ static bool is_outdated(const struct planner *p, const struct lease *lease, cons
 	       !plan_device_fits(p, device);
 }
 
+/* Is a creation or removal of the domain's own device in progress, or just ended? */
+static bool is_unfinished(const struct lease *lease)
+{
+	return lease->vgpu.framework != FW_VF &&
+	       (lease->state == LEASE_CREATING || (lease->state == LEASE_RELEASING && lease->at_work));
+}
+
+bool plan_start(struct planner *p, const char *id)
+{
+	const struct world *world = p->world;
+	bool pci = p->resolved->req->kind == REQUEST_PCI;
+	const struct lease *lease = lease_find(&world->leases, id);
+	const struct inv_device *device = inventory_device(&world->inv, id);
+	const struct inv_parent *vf = pci ? inventory_parent(&world->inv, id) : NULL;
+	char holder[HOLDER_SIZE];
+
+	if (lease && strcmp(lease->domain, world->request->uuid) != 0) {
+		plan_refuse_device(p, "already leased to domain %s (%s)%s", lease->name, lease_holder(holder, lease),
+				   pci                    ? ""
+				   : world->request->nova ? "; " PLAN_NOVA_ANOTHER
+							  : "; use a different UUID");
+		return plan_in_use(p);
+	}
+	if (pci && !plan_vf_suits(p, vf, device))
+		return false;
+	/* A device without a type is being created or removed by another program or hook. */
+	if (device ? !*device->vgpu.type : lease && is_unfinished(lease))
+		return plan_wait_for_kernel(p, device ? device->vgpu.parent : lease->vgpu.parent, lease);
+	if (lease && lease->vgpu.framework == FW_VF && lease->state != LEASE_RESERVED &&
+	    resolve_fits(p->resolved, lease->vgpu.type)) {
+		plan_step(p, STEP_KEEP, &lease->vgpu, "the domain's already");
+		return true;
+	}
+	if (pci && !plan_vf_permits(p, vf, device))
+		return false;
+	if (device)
+		return pci ? plan_vf_typed(p, device, lease) : plan_existing(p, device, lease);
+	p->only = vf;
+	return plan_creation(p, id);
+}
+
 static bool prepare_request(struct planner *p)
 {
 	const struct vgpu_request *w = p->resolved->req;
 	const char *id = w->any ? p->resolved->fresh : w->id;
 	const struct lease *lease = lease_find(&p->world->leases, id);
 	const struct inv_device *device = inventory_device(&p->world->inv, id);
-	bool held = lease && strcmp(lease->domain, p->world->request->uuid) != 0;
-	bool goes = held || (lease && is_outdated(p, lease, device));
-	char holder[HOLDER_SIZE];
+	bool goes = lease && (strcmp(lease->domain, p->world->request->uuid) != 0 || is_outdated(p, lease, device));
 
 	if (goes && lease->at_work && lease->state == LEASE_RELEASING)
 		return plan_wait_for_kernel(p, lease->vgpu.parent, lease);
 	/* The release keeps the device as it is, so the device must suit the request. */
 	if (goes && lease->reclaimable && lease->keeps && device && !plan_existing(p, device, NULL))
 		return false;
-	if (goes && plan_finish_release(p, lease))
-		return true;
-	if (w->kind == REQUEST_PCI)
-		return plan_vf_prepare(p);
-	if (held) {
-		plan_refuse(p, "already leased to domain %s (%s); %s", lease->name, lease_holder(holder, lease),
-			    p->world->request->nova ? PLAN_NOVA_ANOTHER : "use a different UUID");
-		return plan_in_use(p);
-	}
-	/* A device without a type is being created or removed by another program or hook. */
-	if (device && !*device->vgpu.type)
-		return plan_wait_for_kernel(p, device->vgpu.parent, lease);
-	if (device)
-		return plan_existing(p, device, lease);
-	if (lease && (lease->state == LEASE_CREATING || (lease->state == LEASE_RELEASING && lease->at_work)))
-		return plan_wait_for_kernel(p, lease->vgpu.parent, lease);
-	return plan_creation(p, id);
+	return (goes && plan_finish_release(p, lease)) || plan_start(p, id);
 }
 
 static bool plan_request(struct planner *p)
@@ -373,6 +396,7 @@ static enum owner owner_when_created(const struct planner *p)
 static bool add_step(struct planner *p)
 {
 	bool found;
+	int over;
 
 	p->narrowed = p->world->resolved_requests[p->req];
 	p->resolved = &p->narrowed;
@@ -384,10 +408,11 @@ static bool add_step(struct planner *p)
 	plan_vf_request(p);
 	found = plan_request(p);
 	p->step->owner = owner_when_created(p);
-	/* Skip a vGPU that the domain keeps. It was checked when the domain got it. */
-	if (!found || (p->step->kind != STEP_KEEP && !plan_quota(p, p->step->vgpu.id)))
+	/* A vGPU that the domain keeps was checked when the domain got it. */
+	over = found && p->step->kind != STEP_KEEP ? plan_quota(p, p->step->vgpu.id) : 0;
+	if (!found || over < 0)
 		return false;
-	plan_quota_removes(p);
+	plan_quota_removes(p, over);
 	promise_step(p);
 	p->plan->nsteps++;
 	/* If one request needs removals, plan the next request after the removals. */

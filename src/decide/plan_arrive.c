@@ -180,7 +180,7 @@ bool plan_arrival(struct planner *p)
 		return false;
 	if (!vf && resolved->req->any)
 		return plan_creation(p, resolved->fresh);
-	if (vf && keep && pooled && !plan_vf_suits(p, parent))
+	if (vf && keep && pooled && !plan_vf_suits(p, parent, device))
 		return false;
 	if (fits && !leave)
 		return adopt(p, device);
@@ -210,7 +210,7 @@ bool plan_assignment(struct planner *p)
 	if (!p->resolved->req->any) {
 		size_t nverdicts = p->plan->nverdicts;
 
-		if (plan_vf_prepare(p)) {
+		if (plan_start(p, p->resolved->req->id)) {
 			p->plan->kind = PLAN_STEPS;
 			return true;
 		}

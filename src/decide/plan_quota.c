@@ -18,17 +18,16 @@ static bool counts(const struct planner *p, const struct lease *lease, const cha
 	       (p->world->mode == PLAN_PREPARE || lease->promised || strcmp(lease->domain, request->uuid) != 0);
 }
 
-bool plan_quota(struct planner *p, const char *id)
+int plan_quota(struct planner *p, const char *id)
 {
 	const struct world *world = p->world;
 	const char *project = world->request->project;
 	int limit, holds = 0, reclaimable = 0;
 	bool in_flight = false;
 
-	p->over_quota = 0;
 	limit = config_quota(world->config, project);
 	if (limit == NO_LIMIT)
-		return true;
+		return 0;
 	for (EACH(const struct lease *, lease, world->leases.list, world->leases.n)) {
 		if (!counts(p, lease, id))
 			continue;
@@ -37,39 +36,36 @@ bool plan_quota(struct planner *p, const char *id)
 		in_flight |= lease->at_work && !lease->hangs;
 	}
 	if (holds < limit)
-		return true;
-	if (limit > 0 && holds - limit < reclaimable) {
-		p->over_quota = holds - limit + 1;
-		return true;
-	}
-	if (*project)
-		plan_refuse(p, "quota of project %s exhausted: %d of %d ([quota])", project, holds, limit);
-	else
-		plan_refuse(p, "quota of domains without a project exhausted: %d of %d ([quota] none)", holds, limit);
+		return 0;
+	if (limit > 0 && holds - limit < reclaimable)
+		return holds - limit + 1;
+	plan_refuse(p, "quota of %s%s exhausted: %d of %d ([quota]%s)",
+		    *project ? "project " : "domains without a project", project, holds, limit,
+		    *project ? "" : " none");
 	p->plan->refused = REFUSED_QUOTA;
 	if (in_flight)
 		p->plan->kind = PLAN_WAIT;
-	return false;
+	return -1;
 }
 
-void plan_quota_removes(struct planner *p)
+void plan_quota_removes(struct planner *p, int n)
 {
 	const struct world *world = p->world;
 	struct plan *plan = p->plan;
 
 	/* An arrival leaves the removals to the prepare that follows. */
-	if (world->mode != PLAN_PREPARE || p->step->kind == STEP_KEEP)
+	if (world->mode != PLAN_PREPARE)
 		return;
-	if (p->over_quota > 0 && plan->kind != PLAN_REMOVE) {
+	if (n > 0 && plan->kind != PLAN_REMOVE) {
 		plan->kind = PLAN_REMOVE;
 		plan->nremoves = 0;
 	}
-	for (size_t i = 0; i < world->leases.n && p->over_quota > 0 && plan->nremoves < PLAN_REMOVES_MAX; i++) {
+	for (size_t i = 0; i < world->leases.n && n > 0 && plan->nremoves < PLAN_REMOVES_MAX; i++) {
 		const struct lease *lease = &world->leases.list[i];
 
 		if (!counts(p, lease, p->step->vgpu.id) || !plan_may_remove(world, lease->vgpu.id))
 			continue;
-		p->over_quota--;
+		n--;
 		if (text_find(plan->removes, plan->nremoves, ID_SIZE, lease->vgpu.id))
 			continue;
 		memcpy(plan->removes[plan->nremoves++], lease->vgpu.id, ID_SIZE);

@@ -253,13 +253,6 @@ bool plan_parent_suits(const struct planner *p, const struct inv_parent *parent)
 	return !parent || suits(p, parent, why);
 }
 
-bool plan_vf_suits(struct planner *p, const struct inv_parent *vf)
-{
-	char why[REASON_SIZE];
-
-	return suits(p, vf, why) || plan_refuse(p, "%s", why);
-}
-
 static bool not_pooled(struct planner *p, const struct inv_parent *vf)
 {
 	if (!config_is_valid(p->world->config))
@@ -275,11 +268,24 @@ static bool not_pooled(struct planner *p, const struct inv_parent *vf)
 	return plan_refuse_device(p, "not in the pool: %s", vf->card->pool.reason);
 }
 
-static bool group_permits(struct planner *p, const struct inv_parent *vf)
+bool plan_vf_suits(struct planner *p, const struct inv_parent *vf, const struct inv_device *device)
+{
+	char why[REASON_SIZE];
+
+	if (!device && (!vf || !pool_has_parent(vf)))
+		return not_pooled(p, vf);
+	return suits(p, vf, why) || plan_refuse(p, "%s", why);
+}
+
+bool plan_vf_permits(struct planner *p, const struct inv_parent *vf, const struct inv_device *device)
 {
 	const struct capacity_query query = plan_query(p, vf->name);
 	char why[REASON_SIZE];
 
+	if (!device && vf->facts.opened == OPEN_YES) {
+		plan_refuse_device(p, "held open by %s", vf->facts.by);
+		return plan_in_use(p);
+	}
 	if (group_is_free(&query, vf, why))
 		return true;
 	plan_refuse_device(p, "%s", why);
@@ -311,12 +317,10 @@ static bool replace_type(struct planner *p, const struct inv_device *device)
 	return true;
 }
 
-static bool prepare_typed(struct planner *p, const struct inv_device *device, const struct lease *own)
+bool plan_vf_typed(struct planner *p, const struct inv_device *device, const struct lease *own)
 {
 	const struct resolved_request *resolved = p->resolved;
 
-	if (!plan_vf_suits(p, device->parent) || !group_permits(p, device->parent))
-		return false;
 	if ((resolved->source != TYPE_ASKED && resolved->source != TYPE_RESERVED) || plan_device_fits(p, device))
 		return plan_existing(p, device, own);
 	if (!own)
@@ -326,41 +330,4 @@ static bool prepare_typed(struct planner *p, const struct inv_device *device, co
 					  device->vgpu.type, resolved->types[0]);
 	return plan_refuse_device(p, "its type is %s, but the domain's metadata asks for %s; %s", device->vgpu.type,
 				  resolved->req->facts.type, plan_change_type(p));
-}
-
-bool plan_vf_prepare(struct planner *p)
-{
-	const struct world *world = p->world;
-	const struct resolved_request *resolved = p->resolved;
-	const char *id = resolved->req->id;
-	const struct lease *lease = lease_find(&world->leases, id);
-	const struct inv_device *device = inventory_device(&world->inv, id);
-	const struct inv_parent *vf = inventory_parent(&world->inv, id);
-	char holder[HOLDER_SIZE];
-
-	if (lease && strcmp(lease->domain, world->request->uuid) != 0) {
-		plan_refuse_device(p, "already leased to domain %s (%s)", lease->name, lease_holder(holder, lease));
-		return plan_in_use(p);
-	}
-	if (device)
-		return prepare_typed(p, device, lease);
-	if (!vf || !pool_has_parent(vf))
-		return not_pooled(p, vf);
-	if (!plan_vf_suits(p, vf))
-		return false;
-	if (lease && lease->vgpu.framework == FW_VARIANT && lease->state == LEASE_CREATING)
-		return plan_wait_for_kernel(p, id, lease);
-	if (lease && lease->vgpu.framework == FW_VF && lease->state != LEASE_RESERVED &&
-	    resolve_fits(resolved, lease->vgpu.type)) {
-		plan_step(p, STEP_KEEP, &lease->vgpu, "the domain's already");
-		return true;
-	}
-	if (vf->facts.opened == OPEN_YES) {
-		plan_refuse_device(p, "held open by %s", vf->facts.by);
-		return plan_in_use(p);
-	}
-	if (!group_permits(p, vf))
-		return false;
-	p->only = vf;
-	return plan_creation(p, id);
 }

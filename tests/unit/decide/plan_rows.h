@@ -43,6 +43,7 @@ static const struct row rows[] = {
 	{ "also where it has just ended, and the host was read before that", TWO, "u1:85:s:creating:D",
 	  "wait: {M_BUSY_CREATING|85}" },
 	{ "and where it was given up, and released", TWO, "u1:85:s:releasing:D*", "wait: {M_BUSY_CREATING|85}" },
+	{ "a VF likewise", FOUR, "x41.1:s:releasing:D*", "wait: {M_BUSY_CREATING|x41.1}", "s", "x41.1" },
 	{ "a device whose type the kernel does not say yet is waited for", TWO,
 	  "u1:85:", "wait: {M_BUSY_CREATING|85}" },
 	{ "likewise where it is the domain's own", TWO, "u1:85: u1:85:s:releasing:D", "wait: {M_BUSY_CREATING|85}" },

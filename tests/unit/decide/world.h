@@ -188,7 +188,7 @@ static void make_there(struct setup *w, char *spec)
 		snprintf(vgpu.id, sizeof(vgpu.id), "%.*s", (int)strcspn(spec, ":"), spec);
 		snprintf(vgpu.parent, sizeof(vgpu.parent), "%.*s", (int)(type - parent), parent);
 		snprintf(vgpu.pgpu, sizeof(vgpu.pgpu), "%.*s", (int)strcspn(parent, ".:"), parent);
-		snprintf(vgpu.type, sizeof(vgpu.type), "%.*s", (int)strcspn(type + 1, "!=+:"), type + 1);
+		snprintf(vgpu.type, sizeof(vgpu.type), "%.*s", (int)strcspn(type + 1, "!'=+:"), type + 1);
 		vgpu.framework = strchr("fg", *parent) ? FW_VF : *parent == 'x' ? FW_VARIANT : FW_MDEV;
 	}
 	if (!type || *lease != ':')
