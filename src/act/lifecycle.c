@@ -140,6 +140,24 @@ static int attempt_failed(struct world *world, const struct step *step, int n, s
 	return 0;
 }
 
+/* Records a failed removal. If a step was for its pGPU, later plans skip the pGPU if it has no capacity. */
+static void removal_failed(struct world *world, const struct plan *plan, const char *id, const struct err *err)
+{
+	const struct inv_device *device = inventory_device(&world->inv, id);
+	const struct lease *lease = lease_find(&world->leases, id);
+	const struct vgpu_ref *removed = device ? &device->vgpu : lease ? &lease->vgpu : &(struct vgpu_ref){ 0 };
+	struct failed_attempt *attempt = add_attempt(world, &(struct vgpu_ref){ 0 }, CAUSE_FAILED);
+
+	for (EACH(const struct step *, step, plan->steps, plan->nsteps))
+		if (strcmp(step->vgpu.pgpu, removed->pgpu) == 0) {
+			memcpy(attempt->pgpu, step->vgpu.pgpu, sizeof(attempt->pgpu));
+			memcpy(attempt->type, step->vgpu.type, sizeof(attempt->type));
+		}
+	text_copy(attempt->removal, sizeof(attempt->removal), id);
+	snprintf(attempt->reason, sizeof(attempt->reason), "an orphan cannot be removed: %.200s",
+		 err->text + err->cause);
+}
+
 static int remove_one(struct rounds *r, const char *id, struct err *err)
 {
 	const struct policy *policy = &r->lifecycle->config->policy;
@@ -169,23 +187,13 @@ static int remove_one(struct rounds *r, const char *id, struct err *err)
 	return n;
 }
 
-/* After a failure, later plans skip the step's pGPU if that has no capacity, unless the removal was for the quota. */
 static void remove_reclaimable(struct rounds *r)
 {
-	const struct plan *plan = &r->plan;
-
-	for (size_t i = 0; i < plan->nremoves; i++) {
-		struct failed_attempt *attempt;
+	for (size_t i = 0; i < r->plan.nremoves; i++) {
 		struct err err = { 0 };
 
-		if (remove_one(r, plan->removes[i], &err) >= 0)
-			continue;
-		attempt = add_attempt(&r->world, &plan->steps[plan->nsteps - 1].vgpu, CAUSE_FAILED);
-		memcpy(attempt->removal, plan->removes[i], sizeof(attempt->removal));
-		if (i >= plan->nremoves - plan->nquota)
-			attempt->pgpu[0] = '\0';
-		snprintf(attempt->reason, sizeof(attempt->reason), "an orphan cannot be removed: %.200s",
-			 err.text + err.cause);
+		if (remove_one(r, r->plan.removes[i], &err) < 0)
+			removal_failed(&r->world, &r->plan, r->plan.removes[i], &err);
 	}
 }
 

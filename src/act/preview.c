@@ -241,7 +241,7 @@ bool plan_not_chosen(const struct plan *plan, const struct world *world, size_t 
 	if (step && (step->kind != STEP_CREATE || strcmp(step->vgpu.pgpu, card->address) == 0))
 		return false;
 	for (EACH(const struct verdict *, v, plan->verdicts, plan->nverdicts)) {
-		if (v->req != req || v->card != card || v->elsewhere)
+		if (v->req != req || v->card != card)
 			continue;
 		snprintf(why, PLAN_WHY_SIZE, "%s%s%s", v->reason, *v->fix ? "; " : "", v->fix);
 		return true;

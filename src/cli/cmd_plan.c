@@ -172,9 +172,6 @@ static void print(const struct planning *p, const char *refusal)
 			p->cmd->config.why.text);
 	} else if (request && p->preview.world.request) {
 		plan_print(cmd_lines(p->cmd), &p->preview.plan, &p->preview.world, true);
-		if (plan->nremoves && request->nvgpus > plan->nsteps)
-			text_line(cmd_lines(p->cmd), "%zu more: planned after the removal",
-				  request->nvgpus - plan->nsteps);
 	}
 }
 

@@ -294,7 +294,7 @@ static void judge(struct capacity *space, const struct card_load *load, const st
 	const struct section *section = pool_serves(asked->card, asked->type->id);
 	const struct inv_pgpu *card = asked->card;
 	const struct inv_type *type = asked->type;
-	bool mixed = card->nvidia && *load->other && type->framebuffer_mib > 0;
+	bool beside = card->nvidia && *load->other, blocked = beside && !load->mixed;
 	int on_it = load->devices + load->pending;
 	/* GPU instances of several sizes coexist, so only vGPUs of the requested type count for a MIG-backed type. */
 	int all = type->slices ? load->of_type : on_it;
@@ -306,7 +306,7 @@ static void judge(struct capacity *space, const struct card_load *load, const st
 	/* If the card is empty, report the driver's reason, because the card cannot be full. */
 	if (asked->available < 1 && on_it == 0)
 		explain_none(space, load, asked);
-	if (card->nvidia && *load->other && !load->mixed) {
+	if (blocked) {
 		if (!load->leased_beside && !load->kept)
 			advise_retype(space, load, asked);
 		else if (card->framework == FW_VARIANT && pool_serves(card, load->other))
@@ -317,7 +317,7 @@ static void judge(struct capacity *space, const struct card_load *load, const st
 		bound(space, 0, CAUSE_BLOCKED, "holds %s (%d MiB), and a pGPU holds one framebuffer size at a time",
 		      load->other, load->other_mib);
 	}
-	if (mixed && type->max_instance > 0) {
+	if (beside && type->framebuffer_mib > 0 && type->max_instance > 0) {
 		double whole = whole_mib(card);
 		int short_mib = (int)(load->used_mib - whole) + type->framebuffer_mib;
 
@@ -329,7 +329,7 @@ static void judge(struct capacity *space, const struct card_load *load, const st
 		bound(space, capacity - all, CAUSE_IN_USE, "full (%d of %d in use)", all, capacity);
 	if (card->sriov)
 		bound_by_vfs(space, vfs);
-	else
+	else if (!blocked)
 		bound(space, (int)(asked->available - load->cost), CAUSE_IN_USE, "full (%d in use)", all);
 	if (asked->available < 1)
 		explain_none(space, load, asked);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * What the parts of plan share. If a function with a non-const planner returns false, it has ended the plan with a
- * refusal or with PLAN_WAIT. The exception is plan_finish_release().
+ * refusal or with PLAN_WAIT. The exception is plan_finish_release(). plan->kind is PLAN_STEPS until then.
  */
 #pragma once
 
@@ -46,10 +46,24 @@ static inline const char *plan_named(const struct vgpu_request *req)
 	return req->any ? "" : req->id;
 }
 
-/* Chooses a parent for a new device `id`, and sets the step; PLAN_WAIT, PLAN_REFUSE: no step, see the verdicts. */
-enum plan_kind plan_choose(struct planner *p, const char *id);
+/* What to remove for a step, beside what the plan removes already. */
+struct removal {
+	char ids[PLAN_REMOVES_MAX][ID_SIZE];
+	size_t n;
+};
 
-/* Ends the plan with PLAN_REMOVE of this vGPU, after which the step is possible. */
+/*
+ * Chooses a parent for a new device `id`, and sets the step. Returns:
+ *   PLAN_STEPS: it has capacity
+ *   PLAN_REMOVE: it has capacity after `removal`, which is set
+ *   PLAN_WAIT, PLAN_REFUSE: no step; see the verdicts
+ */
+enum plan_kind plan_choose(struct planner *p, const char *id, struct removal *removal);
+
+/* Adds the removals to the plan. */
+void plan_remove(struct planner *p, const struct removal *removal);
+
+/* Adds the removal of this vGPU, after which the step is possible. */
 void plan_remove_first(struct planner *p, const char *id);
 
 /* True if the card serves one of the request's types, or if the request has no type. */

@@ -224,6 +224,7 @@ static bool is_reserved_late(const struct planner *p)
 
 bool plan_creation(struct planner *p, const char *id)
 {
+	struct removal removal;
 	enum plan_kind kind;
 
 	if (!config_is_valid(p->world->config))
@@ -232,13 +233,13 @@ bool plan_creation(struct planner *p, const char *id)
 		return refuse_untyped(p);
 	if (plan_quota(p, id) < 0)
 		return false;
-	kind = plan_choose(p, id);
+	kind = plan_choose(p, id, &removal);
 	/* A prepare follows an arrival and does the removals. */
-	if (kind == PLAN_STEPS || (kind == PLAN_REMOVE && p->world->mode != PLAN_PREPARE && !is_reserved_late(p)))
+	if (kind == PLAN_REMOVE && (p->world->mode == PLAN_PREPARE || is_reserved_late(p)))
+		plan_remove(p, &removal);
+	if (kind == PLAN_STEPS || kind == PLAN_REMOVE)
 		return true;
 	p->plan->kind = kind;
-	if (kind == PLAN_REMOVE)
-		return true;
 	p->plan->refused = may_come(p) ? REFUSED_CAPACITY : REFUSED_FOR_GOOD;
 	p->plan->refused_vgpu = p->req;
 	plan_text_no_capacity(p);
@@ -277,6 +278,7 @@ bool plan_finish_release(struct planner *p, const struct lease *lease)
 {
 	const struct resolved_request *resolved = p->resolved;
 	struct vgpu_ref next = lease->vgpu;
+	struct removal unused;
 	bool chosen = false, fits;
 
 	if (!lease->reclaimable || capacity_failed_attempt(p->world, lease->vgpu.pgpu, lease->vgpu.type))
@@ -286,7 +288,7 @@ bool plan_finish_release(struct planner *p, const struct lease *lease)
 		return false;
 	if (!fits && !lease->keeps) {
 		text_copy(next.type, sizeof(next.type), resolved->types[0]);
-		chosen = plan_choose(p, next.id) == PLAN_STEPS;
+		chosen = plan_choose(p, next.id, &unused) == PLAN_STEPS;
 	}
 	if (!chosen)
 		plan_step(p, lease->keeps ? STEP_ADOPT : STEP_CREATE, &next, "");
@@ -415,8 +417,7 @@ static bool add_step(struct planner *p)
 	plan_quota_removes(p, over);
 	promise_step(p);
 	p->plan->nsteps++;
-	/* If one request needs removals, plan the next request after the removals. */
-	return p->plan->kind == PLAN_STEPS;
+	return true;
 }
 
 void plan_make(struct plan *plan, const struct world *world)
@@ -431,8 +432,10 @@ void plan_make(struct plan *plan, const struct world *world)
 		own.leases.list[i] = world->leases.list[i];
 	while (p.req < nvgpus && add_step(&p))
 		p.req++;
-	if (plan->kind != PLAN_REMOVE)
+	if (plan->kind != PLAN_STEPS)
 		plan->nremoves = 0;
+	else if (plan->nremoves)
+		plan->kind = PLAN_REMOVE;
 	refuse_placeholder(&p);
 	free(own.leases.list);
 }

@@ -30,7 +30,6 @@ struct step {
 struct verdict {
 	size_t req;
 	const struct inv_pgpu *card;
-	bool elsewhere; /* the card serves another requested type, which has its own verdict */
 	enum cause cause;
 	char reason[REASON_SIZE]; /* without the names of card and vGPU */
 	char fix[REASON_SIZE];    /* what to do, or the command that says it; "": none */
@@ -58,7 +57,6 @@ struct plan {
 	size_t nsteps;
 	char removes[PLAN_REMOVES_MAX][ID_SIZE];
 	size_t nremoves; /* also set if a placeholder is refused */
-	size_t nquota;   /* the last `nquota` of `removes` are leases, removed for the quota */
 	struct verdict *verdicts;
 	size_t nverdicts;
 	enum refused refused;

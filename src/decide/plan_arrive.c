@@ -210,10 +210,8 @@ bool plan_assignment(struct planner *p)
 	if (!p->resolved->req->any) {
 		size_t nverdicts = p->plan->nverdicts;
 
-		if (plan_start(p, p->resolved->req->id)) {
-			p->plan->kind = PLAN_STEPS;
+		if (plan_start(p, p->resolved->req->id))
 			return true;
-		}
 		if (p->plan->kind != PLAN_REFUSE)
 			return false;
 		p->plan->kind = PLAN_STEPS;

@@ -14,7 +14,8 @@ struct candidate {
 	bool failed; /* in the last five minutes */
 	bool last;   /* its parent is the vGPU's previous one, and it has not failed */
 	struct capacity space;
-	bool finishes; /* unfinished releases alone make capacity on it */
+	struct removal removal; /* without `space.has`: what to remove to make capacity */
+	bool finishes;          /* unfinished releases alone make capacity on it */
 };
 
 static enum placement placement_of(const struct planner *p)
@@ -69,14 +70,21 @@ bool plan_is_served(const struct planner *p, const struct inv_pgpu *card)
 	return p->resolved->ntypes == 0;
 }
 
+/* A card that serves another requested type has a verdict for that type. */
 static void add_verdict(const struct planner *p, const struct candidate *c)
 {
 	struct plan *plan = p->plan;
-	struct verdict *v = mem_add(&plan->verdicts, &plan->nverdicts, sizeof(*v));
+	struct verdict *v;
 
+	if (!pool_serves(c->card, c->type) && plan_is_served(p, c->card))
+		return;
+	for (EACH(const struct verdict *, other, plan->verdicts, plan->nverdicts))
+		if (other->req == p->req && other->card == c->card && other->cause == c->space.cause &&
+		    strcmp(other->reason, c->space.reason) == 0)
+			return;
+	v = mem_add(&plan->verdicts, &plan->nverdicts, sizeof(*v));
 	v->req = p->req;
 	v->card = c->card;
-	v->elsewhere = !pool_serves(c->card, c->type) && plan_is_served(p, c->card);
 	v->cause = c->space.cause;
 	memcpy(v->reason, c->space.reason, sizeof(v->reason));
 	memcpy(v->fix, c->space.fix, sizeof(v->fix));
@@ -120,13 +128,14 @@ static bool gives_capacity(const struct candidate *c, const struct inventory *in
 }
 
 struct removable {
+	int need;    /* vGPUs that must go or, if `in_mib`, framebuffer */
+	bool in_mib; /* mixed-size mode, and max_instances is not reached */
+	bool stays;  /* what blocks the type must stay */
 	struct removable_other {
 		const char *id;
-		int worth; /* MiB if `in_mib`, else 1 */
+		int worth; /* what its removal contributes to `need` */
 	} others[PLAN_REMOVES_MAX];
 	size_t nothers;
-	bool in_mib; /* `worth` is framebuffer (mixed-size mode, and max_instances is not reached) */
-	bool stays;  /* what blocks the type must stay */
 };
 
 static int worth_of(const struct removable *found, const struct inv_type *type)
@@ -134,28 +143,38 @@ static int worth_of(const struct removable *found, const struct inv_type *type)
 	return found->in_mib && type && type->framebuffer_mib > 0 ? type->framebuffer_mib : 1;
 }
 
-static void add_removable(struct planner *p, struct removable *found, const struct candidate *c,
+static void remove_for(struct candidate *c, struct removable *found, const char *id, int worth)
+{
+	memcpy(c->removal.ids[c->removal.n++], id, ID_SIZE);
+	found->need -= worth;
+}
+
+static void add_removable(const struct planner *p, struct removable *found, struct candidate *c,
 			  const struct vgpu_ref *vgpu, const struct inv_parent *parent)
 {
 	const struct inventory *inv = &p->world->inv;
 	bool blocks = !c->space.short_mib && blocks_type(inv, c->card, vgpu->type, c->type);
+	bool gives = blocks || gives_capacity(c, inv, vgpu->type, parent);
 	const struct lease *lease = lease_find(&p->world->leases, vgpu->id);
 	bool goes = plan_may_remove(p->world, vgpu->id) && !(lease && lease->keeps);
+	int worth = worth_of(found, inventory_type(inv, c->card, vgpu->type));
 
-	if (blocks && goes && p->plan->nremoves < PLAN_REMOVES_MAX)
-		memcpy(p->plan->removes[p->plan->nremoves++], vgpu->id, ID_SIZE);
+	/* An earlier request removes it. If it also gets the VF, the VF is not free, but the driver can offer more. */
+	if (text_find(p->plan->removes, p->plan->nremoves, ID_SIZE, vgpu->id))
+		found->need -= gives && (!lease || !lease->promised || c->space.parent) ? worth : 0;
+	else if (blocks && goes && c->removal.n < PLAN_REMOVES_MAX)
+		remove_for(c, found, vgpu->id, worth);
 	else if (blocks)
 		found->stays = true;
-	else if (goes && found->nothers < PLAN_REMOVES_MAX && gives_capacity(c, inv, vgpu->type, parent))
-		found->others[found->nothers++] = (struct removable_other){
-			vgpu->id, worth_of(found, inventory_type(inv, c->card, vgpu->type))
-		};
+	else if (goes && gives && found->nothers < PLAN_REMOVES_MAX)
+		found->others[found->nothers++] = (struct removable_other){ vgpu->id, worth };
 }
 
 /* Takes the smallest vGPU that is enough alone, else the largest. */
-static struct removable_other take_other(struct removable *found, int need)
+static struct removable_other take_other(struct removable *found)
 {
 	struct removable_other *best = found->others, taken;
+	int need = found->need;
 
 	for (struct removable_other *o = best + 1; o < found->others + found->nothers; o++)
 		if (best->worth < need ? o->worth > best->worth : o->worth >= need && o->worth < best->worth)
@@ -166,46 +185,50 @@ static struct removable_other take_other(struct removable *found, int need)
 }
 
 /* Lists all vGPUs that block the type, and others until there is capacity for one. False: removals cannot help. */
-static bool find_removes(struct planner *p, const struct candidate *c)
+static bool find_removes(const struct planner *p, struct candidate *c)
 {
 	const struct world *world = p->world;
 	const struct capacity_query query = plan_query(p, "");
 	struct removable found = { .in_mib = c->space.short_mib && c->space.cause != CAUSE_CAP };
-	int need = found.in_mib ? c->space.short_mib : c->space.excess;
 
-	p->plan->nremoves = 0;
+	found.need = found.in_mib ? c->space.short_mib : c->space.excess;
 	for (const struct inv_device *d = NULL; (d = inventory_next_on(&world->inv, c->card, d));)
 		add_removable(p, &found, c, &d->vgpu, d->parent);
 	for (EACH(const struct lease *, l, world->leases.list, world->leases.n)) {
 		if (capacity_is_pending(&query, c->card, l))
 			add_removable(p, &found, c, &l->vgpu, inventory_parent(&world->inv, l->vgpu.id));
 	}
-	need -= (int)p->plan->nremoves;
-	while (need > 0 && found.nothers && p->plan->nremoves < PLAN_REMOVES_MAX) {
-		struct removable_other other = take_other(&found, need);
+	while (found.need > 0 && found.nothers && c->removal.n < PLAN_REMOVES_MAX) {
+		struct removable_other other = take_other(&found);
 
-		memcpy(p->plan->removes[p->plan->nremoves++], other.id, ID_SIZE);
-		need -= other.worth;
+		remove_for(c, &found, other.id, other.worth);
 	}
-	if (found.stays || need > 0)
-		p->plan->nremoves = 0;
-	return p->plan->nremoves > 0;
+	c->finishes = true;
+	for (size_t i = 0; i < c->removal.n; i++) {
+		const struct lease *lease = lease_find(&world->leases, c->removal.ids[i]);
+
+		c->finishes &= lease && lease->state == LEASE_RELEASING;
+	}
+	return !found.stays && found.need <= 0;
 }
 
-static bool removes_only_released(const struct planner *p)
+static const struct inv_parent *freed_vf(const struct planner *p, const struct candidate *c)
 {
-	for (size_t i = 0; i < p->plan->nremoves; i++) {
-		const struct lease *lease = lease_find(&p->world->leases, p->plan->removes[i]);
+	for (size_t i = 0; i < c->removal.n; i++) {
+		const struct inv_device *device = inventory_device(&p->world->inv, c->removal.ids[i]);
+		const struct inv_parent *parent = device ? device->parent
+							 : inventory_parent(&p->world->inv, c->removal.ids[i]);
 
-		if (!lease || lease->state != LEASE_RELEASING)
-			return false;
+		if (parent && pool_gives(parent, c->type))
+			return parent;
 	}
-	return true;
+	return NULL;
 }
 
 static void fill_step(const struct planner *p, const struct candidate *c, const char *id, const char *why)
 {
-	const struct inv_parent *parent = c->space.parent ? c->space.parent : c->card->parents[0];
+	const struct inv_parent *freed = c->space.parent ? c->space.parent : freed_vf(p, c);
+	const struct inv_parent *parent = freed ? freed : c->card->parents[0];
 	struct vgpu_ref vgpu = { .framework = c->card->framework };
 
 	/* The ID of a VF is its own address, which the domain may not have named. */
@@ -315,7 +338,6 @@ static void search_for_type(struct planner *p, const char *type, struct search *
 		add_verdict(p, &c);
 		if (!c.space.full || c.space.cause == CAUSE_UNSUITED || !find_removes(p, &c))
 			continue;
-		c.finishes = removes_only_released(p);
 		if (!fullest.card || c.finishes > fullest.finishes ||
 		    (c.finishes == fullest.finishes && better(p, &c, &fullest, &by)))
 			fullest = c;
@@ -350,19 +372,6 @@ static bool is_alike(const struct world *world, const char *a, const char *b)
 	       x->slices == y->slices;
 }
 
-static const struct inv_parent *freed_vf(const struct planner *p, const char *type)
-{
-	for (size_t i = 0; i < p->plan->nremoves; i++) {
-		const struct inv_device *device = inventory_device(&p->world->inv, p->plan->removes[i]);
-		const struct inv_parent *parent = device ? device->parent
-							 : inventory_parent(&p->world->inv, p->plan->removes[i]);
-
-		if (parent && pool_gives(parent, type))
-			return parent;
-	}
-	return NULL;
-}
-
 /* Sets the VF of a PCI hostdev: p->only, a free VF, or a VF of the removals. False: no suitable VF. */
 static bool leave_vf(const struct planner *p, struct candidate *c)
 {
@@ -371,18 +380,19 @@ static bool leave_vf(const struct planner *p, struct candidate *c)
 	if (p->only)
 		c->space.parent = p->only;
 	else if (!c->space.parent)
-		c->space.parent = freed_vf(p, c->type);
+		c->space.parent = freed_vf(p, c);
 	return c->space.parent && plan_parent_suits(p, c->space.parent);
 }
 
-static void explain_removal(const struct planner *p)
+/* Without a removal of its own, the step needs that of an earlier request. */
+static void explain_removal(const struct planner *p, const struct removal *removal)
 {
-	const char *id = p->plan->removes[0];
+	const char *id = removal->n ? removal->ids[0] : p->plan->removes[0];
 	const struct lease *lease = lease_find(&p->world->leases, id);
 	char more[32] = "";
 
-	if (p->plan->nremoves > 1)
-		snprintf(more, sizeof(more), " and %zu more", p->plan->nremoves - 1);
+	if (removal->n > 1)
+		snprintf(more, sizeof(more), " and %zu more", removal->n - 1);
 	if (!lease)
 		snprintf(p->step->why, sizeof(p->step->why), "once orphan %s%s is removed", id, more);
 	else
@@ -390,15 +400,26 @@ static void explain_removal(const struct planner *p)
 			 lease->name, more);
 }
 
-void plan_remove_first(struct planner *p, const char *id)
+void plan_remove(struct planner *p, const struct removal *removal)
 {
-	memcpy(p->plan->removes[0], id, ID_SIZE);
-	p->plan->nremoves = 1;
-	explain_removal(p);
-	p->plan->kind = PLAN_REMOVE;
+	struct plan *plan = p->plan;
+
+	for (size_t i = 0; i < removal->n && plan->nremoves < PLAN_REMOVES_MAX; i++)
+		if (!text_find(plan->removes, plan->nremoves, ID_SIZE, removal->ids[i]))
+			memcpy(plan->removes[plan->nremoves++], removal->ids[i], ID_SIZE);
 }
 
-enum plan_kind plan_choose(struct planner *p, const char *id)
+void plan_remove_first(struct planner *p, const char *id)
+{
+	struct removal removal = { .n = 1 };
+
+	text_copy(removal.ids[0], ID_SIZE, id);
+	explain_removal(p, &removal);
+	if (p->world->mode != PLAN_ASSIGN)
+		plan_remove(p, &removal);
+}
+
+enum plan_kind plan_choose(struct planner *p, const char *id, struct removal *removal)
 {
 	const struct resolved_request *resolved = p->resolved;
 	struct search found = { .id = id, .rule = NO_CHOICE };
@@ -410,7 +431,6 @@ enum plan_kind plan_choose(struct planner *p, const char *id)
 			search_for_type(p, resolved->types[t], &found);
 		else
 			pass_over(p, resolved->types[t], &found);
-	p->plan->nremoves = 0;
 	if (found.best.card) {
 		fill_step(p, &found.best, id, why_chosen(p, &found));
 		return PLAN_STEPS;
@@ -418,9 +438,10 @@ enum plan_kind plan_choose(struct planner *p, const char *id)
 	/* Waiting for a release costs less than a removal, unless releases that can be finished now make capacity. */
 	if (found.in_flight && !found.fullest.finishes)
 		return PLAN_WAIT;
-	if (!found.fullest.card || !find_removes(p, &found.fullest) || !leave_vf(p, &found.fullest))
+	if (!found.fullest.card || !leave_vf(p, &found.fullest))
 		return PLAN_REFUSE;
+	*removal = found.fullest.removal;
 	fill_step(p, &found.fullest, id, "");
-	explain_removal(p);
+	explain_removal(p, removal);
 	return PLAN_REMOVE;
 }

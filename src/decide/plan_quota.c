@@ -56,10 +56,6 @@ void plan_quota_removes(struct planner *p, int n)
 	/* An arrival leaves the removals to the prepare that follows. */
 	if (world->mode != PLAN_PREPARE)
 		return;
-	if (n > 0 && plan->kind != PLAN_REMOVE) {
-		plan->kind = PLAN_REMOVE;
-		plan->nremoves = 0;
-	}
 	for (size_t i = 0; i < world->leases.n && n > 0 && plan->nremoves < PLAN_REMOVES_MAX; i++) {
 		const struct lease *lease = &world->leases.list[i];
 
@@ -69,6 +65,5 @@ void plan_quota_removes(struct planner *p, int n)
 		if (text_find(plan->removes, plan->nremoves, ID_SIZE, lease->vgpu.id))
 			continue;
 		memcpy(plan->removes[plan->nremoves++], lease->vgpu.id, ID_SIZE);
-		plan->nquota++;
 	}
 }

@@ -101,7 +101,6 @@ struct card_cause {
 	const char *card;
 	enum cause cause;
 	const char *reason, *fix;
-	bool done;
 };
 
 /* Is the verdict redundant beside a missing card? True for the missing card, and a ready card without enabled type. */
@@ -131,46 +130,37 @@ static struct card_cause *list_causes(const struct planner *p, size_t *n)
 	*n = 0;
 	for (enum cause cause = 0; cause <= CAUSE_OTHER_TYPE; cause++) {
 		for (EACH(const struct verdict *, v, plan->verdicts, plan->nverdicts)) {
-			if (v->cause == cause && v->req == p->req && !v->elsewhere && !is_beside(p, v))
-				list[(*n)++] = (struct card_cause){ v->card->address, cause, v->reason, v->fix, false };
+			if (v->cause == cause && v->req == p->req && !is_beside(p, v))
+				list[(*n)++] = (struct card_cause){ v->card->address, cause, v->reason, v->fix };
 		}
 		for (size_t i = 0; i < world->nmissing_cards && cause == CAUSE_ABSENT; i++) {
 			const struct missing_card *m = &world->missing_cards[i];
 
 			if (resolve_fits(p->resolved, m->section->type))
-				list[(*n)++] = (struct card_cause){ m->card.address, cause, m->card.reason, "", false };
+				list[(*n)++] = (struct card_cause){ m->card.address, cause, m->card.reason, "" };
 		}
 	}
 	return list;
 }
 
-static bool is_same(const struct card_cause *a, const struct card_cause *b)
+/* Takes the first cause and its cards: "0000:84:00.0, 0000:85:00.0: full (16 of 16 in use)". Returns their number. */
+static int take_cause(struct card_cause *list, size_t *n, char *buf, size_t size)
 {
-	return a->cause == b->cause && strcmp(a->reason, b->reason) == 0;
-}
-
-/* "0000:84:00.0, 0000:85:00.0: full (16 of 16 in use)". Returns the number of cards. */
-static int one_cause(struct card_cause *list, size_t n, size_t first, char *buf, size_t size)
-{
+	const struct card_cause first = *list;
+	size_t rest = 0;
 	int cards = 0;
 
 	buf[0] = '\0';
-	for (size_t i = first; i < n; i++) {
-		bool again = false;
-
-		if (list[i].done || !is_same(&list[i], &list[first]))
-			continue;
-		for (size_t j = first; j < i && !again; j++)
-			again = strcmp(list[j].card, list[i].card) == 0 && is_same(&list[j], &list[i]);
-		list[i].done = true;
-		if (again)
-			continue;
-		if (cards++ < SHOWN_CARDS)
+	for (size_t i = 0; i < *n; i++) {
+		if (list[i].cause != first.cause || strcmp(list[i].reason, first.reason) != 0)
+			list[rest++] = list[i];
+		else if (cards++ < SHOWN_CARDS)
 			text_add(buf, size, "%s%s", cards > 1 ? ", " : "", list[i].card);
 	}
+	*n = rest;
 	if (cards > SHOWN_CARDS)
 		text_add(buf, size, " and %d more", cards - SHOWN_CARDS);
-	text_add(buf, size, ": %s", list[first].reason);
+	text_add(buf, size, ": %s", first.reason);
 	return cards;
 }
 
@@ -332,12 +322,9 @@ void plan_text_no_capacity(const struct planner *p)
 	space = strlen(end) < space ? space - strlen(end) : 0;
 	if (p->world->inv.npgpus == 0 && ncauses == 0)
 		text_add(buf, size, ": this host has no pGPU");
-	for (size_t i = 0; i < ncauses; i++) {
-		int cards;
+	while (ncauses) {
+		int cards = take_cause(list, &ncauses, text, sizeof(text));
 
-		if (list[i].done)
-			continue;
-		cards = one_cause(list, ncauses, i, text, sizeof(text));
 		if (strlen(buf) + strlen(text) + 2 > space) {
 			left += cards;
 			continue;
