@@ -93,14 +93,18 @@ struct asked {
 	int available;
 };
 
-/* How many instances of the requested type one of `type` uses: the ratio of their offers; if unknown, 1. */
+/*
+ * How many instances of the requested type one of `type` uses, or a fraction: the ratio of their offers, whose remainder
+ * is only what does not suffice for one more; if unknown, 1.
+ */
 static double cost_of(const struct asked *asked, const char *type)
 {
 	const struct inv_offer *offer = inventory_offer(asked->card, type);
+	int of_type = offer ? offer->available : 0, requested = asked->available;
 
-	if (!offer || offer->available <= 0 || asked->available <= 0)
+	if (of_type <= 0 || requested <= 0)
 		return 1;
-	return (double)asked->available / offer->available;
+	return requested >= of_type ? requested / of_type : 1.0 / (of_type / requested);
 }
 
 bool capacity_is_pending(const struct capacity_query *query, const struct inv_pgpu *card, const struct lease *lease)

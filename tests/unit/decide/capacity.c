@@ -59,6 +59,8 @@ static const struct row rows[] = {
 	{ "nor by one that is only promised", "v84/0 s=4 l=2", "u1:v84:s:reserved:E", "l: 1 on v84 | 2 0 1", "l" },
 	{ "types that share instances cost each other", "v84/0 m1=4 m2=2", "u1:v84:m2:reserved:E",
 	  "m1: 2 on v84 | 4 0 2", "m1" },
+	{ "by whole instances, also if a part of one is left over", "v84/0 m1=23 m2=11", "u1:v84:m2:reserved:E",
+	  "m1: 21 on v84 | 23 0 21", "m1" },
 	{ "VFs limit a card", "40/0+2 s=1/8", "", "s: 2 on 40.0 | 2 0 2" },
 	{ "so does max_instance", "40/0+8 s=1/2", "", "s: 2 on 40.0 | 2 0 2" },
 	{ "the first VF that is free is the parent", "40/0+3 s=1/8", "u1:40.0:s", "s: 2 on 40.1 | 3 1 2" },
