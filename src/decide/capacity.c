@@ -274,6 +274,25 @@ static void explain_none(struct capacity *space, const struct card_load *load, c
 	}
 }
 
+static void explain_blocked(struct capacity *space, const struct card_load *load, const struct asked *asked)
+{
+	const struct inv_pgpu *card = asked->card;
+	const struct inv_type *other = inventory_type(&asked->query->world->inv, card, load->other);
+	bool mig = other && other->slices;
+
+	if (mig)
+		snprintf(space->fix, sizeof(space->fix), "empty the card, then run 'nvidia-smi -i %s -mig 0'",
+			 card->address);
+	else if (!load->leased_beside && !load->kept)
+		advise_retype(space, load, asked);
+	else if (card->framework == FW_VARIANT && pool_serves(card, load->other))
+		snprintf(space->fix, sizeof(space->fix),
+			 "empty the card, then run 'nvidia-smi vgpu -i %s -shm 1' (mixed-size mode, lost at a reboot)",
+			 card->address);
+	bound(space, 0, CAUSE_BLOCKED, "holds %s (%d MiB), and %s", load->other, load->other_mib,
+	      mig ? "MIG mode allows only MIG-backed types" : "a pGPU holds one framebuffer size at a time");
+}
+
 /* How many vGPUs fit beside vGPUs of other sizes. If no lease is pending, the driver's offer guarantees one. */
 static int fit_between(const struct card_load *load, double whole, const struct inv_type *type, int available)
 {
@@ -310,17 +329,8 @@ static void judge(struct capacity *space, const struct card_load *load, const st
 	/* If the card is empty, report the driver's reason, because the card cannot be full. */
 	if (asked->available < 1 && on_it == 0)
 		explain_none(space, load, asked);
-	if (blocked) {
-		if (!load->leased_beside && !load->kept)
-			advise_retype(space, load, asked);
-		else if (card->framework == FW_VARIANT && pool_serves(card, load->other))
-			snprintf(
-				space->fix, sizeof(space->fix),
-				"empty the card, then run 'nvidia-smi vgpu -i %s -shm 1' (mixed-size mode, lost at a reboot)",
-				card->address);
-		bound(space, 0, CAUSE_BLOCKED, "holds %s (%d MiB), and a pGPU holds one framebuffer size at a time",
-		      load->other, load->other_mib);
-	}
+	if (blocked)
+		explain_blocked(space, load, asked);
 	if (beside && type->framebuffer_mib > 0 && type->max_instance > 0) {
 		double whole = whole_mib(card);
 		int short_mib = (int)(load->used_mib - whole) + type->framebuffer_mib;

@@ -492,7 +492,7 @@ static const struct row rows[] = {
 	{ "an orphan makes capacity for one of its own size", "40/0+4 q=0/7 w=0/3", "o1:40.0:q o2:40.1:w",
 	  "remove o2, create w@40.2", "w; reclaimable=o1,o2" },
 	{ "nor does it for a time-sliced type, which MIG mode excludes", "40/0+4 q=0/7 s=0/8", "o1:40.0:q",
-	  ONLY("s", "{M_OTHER_SIZE|40|q|5120}; {M_FIX_UNLEASED|there}, or"), "s; reclaimable=o1" },
+	  ONLY("s", "{M_MIG_MODE|40|q|5120}; {M_MIG_TURN_OFF|40}, or"), "s; reclaimable=o1" },
 	{ "and for no other", "40/0+4 q=0/7 w=0/3", "o1:40.0:q",
 	  ONLY("w", "40: {M_MIG_NONE_FREE}; {M_MIG_CREATES|40|2g.10gb}"), "w; reclaimable=o1" },
 	{ "an empty card that offers nothing has not got back the capacity of what was on it", "84/0 s=0/8", "",
