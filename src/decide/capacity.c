@@ -213,17 +213,6 @@ __attribute__((format(printf, 4, 5))) static void bound(struct capacity *space, 
 	va_end(ap);
 }
 
-static void explain_no_instance(struct capacity *space, const struct inventory *inv, const struct inv_pgpu *card,
-				const struct inv_type *type)
-{
-	int mig = mig_mode(inv, card);
-
-	if (space->full)
-		return;
-	bound(space, 0, CAUSE_NO_INSTANCE, mig == 0 ? "MIG mode is off" : "no GPU instance for it is free");
-	plan_text_instance_fix(card, type, mig, space->fix);
-}
-
 static void advise_retype(struct capacity *space, const struct card_load *load, const struct asked *asked)
 {
 	const struct policy *policy = &asked->query->world->config->policy;
@@ -251,7 +240,11 @@ static void explain_none(struct capacity *space, const struct card_load *load, c
 	const struct inv_type *type = asked->type;
 
 	if (type->slices && type->framebuffer_mib > 0) {
-		explain_no_instance(space, &asked->query->world->inv, card, type);
+		int mig = mig_mode(&asked->query->world->inv, card);
+
+		if (!space->full)
+			plan_text_instance_fix(card, type, mig, space->fix);
+		bound(space, 0, CAUSE_NO_INSTANCE, mig == 0 ? "MIG mode is off" : "no GPU instance for it is free");
 	} else if (card->framework == FW_VARIANT && load->nbeside) {
 		if (!space->full && !load->leased_beside)
 			advise_retype(space, load, asked);

@@ -138,11 +138,6 @@ struct removable {
 	size_t nothers;
 };
 
-static int worth_of(const struct removable *found, const struct inv_type *type)
-{
-	return found->in_mib && type && type->framebuffer_mib > 0 ? type->framebuffer_mib : 1;
-}
-
 static void remove_for(struct candidate *c, struct removable *found, const char *id, int worth)
 {
 	memcpy(c->removal.ids[c->removal.n++], id, ID_SIZE);
@@ -157,7 +152,8 @@ static void add_removable(const struct planner *p, struct removable *found, stru
 	bool gives = blocks || gives_capacity(c, inv, vgpu->type, parent);
 	const struct lease *lease = lease_find(&p->world->leases, vgpu->id);
 	bool goes = plan_may_remove(p->world, vgpu->id) && !(lease && lease->keeps);
-	int worth = worth_of(found, inventory_type(inv, c->card, vgpu->type));
+	const struct inv_type *type = inventory_type(inv, c->card, vgpu->type);
+	int worth = found->in_mib && type && type->framebuffer_mib > 0 ? type->framebuffer_mib : 1;
 
 	/* An earlier request removes it. If it also gets the VF, the VF is not free, but the driver can offer more. */
 	if (text_find(p->plan->removes, p->plan->nremoves, ID_SIZE, vgpu->id))

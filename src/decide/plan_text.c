@@ -15,42 +15,28 @@
  */
 enum { SHOWN_VFS = 6, SHOWN_CARDS = 8, LINE_BYTES = 800, MORE_BYTES = 20 };
 
-static void add_source(const struct resolved_request *resolved, char *buf, size_t size)
-{
-	switch (resolved->source) {
-	case TYPE_UNSAID:
-	case TYPE_ASKED:
-		break;
-	case TYPE_RESERVED:
-		text_add(buf, size, ", reserved when the domain arrived");
-		break;
-	case TYPE_DEFINED:
-		text_add(buf, size, ", from its mdevctl definition (/etc/mdevctl.d/%s/%s)", resolved->last_parent,
-			 resolved->req->id);
-		break;
-	case TYPE_REMEMBERED:
-		text_add(buf, size, ", remembered from its last lease (/var/lib/vgpu-lease/affinity/%s)",
-			 resolved->req->id);
-		break;
-	case TYPE_POOLED:
-		text_add(buf, size, ", the only type of the pool");
-		break;
-	case TYPE_SERVED:
-		text_add(buf, size, ", the only type of this VF");
-		break;
-	}
-}
-
 void plan_text_request(const struct resolved_request *resolved, char *buf, size_t size)
 {
+	static const char *const sources[] = {
+		[TYPE_UNSAID] = "",
+		[TYPE_ASKED] = "",
+		[TYPE_RESERVED] = ", reserved when the domain arrived",
+		[TYPE_DEFINED] = ", from its mdevctl definition (/etc/mdevctl.d/",
+		[TYPE_REMEMBERED] = ", remembered from its last lease (/var/lib/vgpu-lease/affinity/",
+		[TYPE_POOLED] = ", the only type of the pool",
+		[TYPE_SERVED] = ", the only type of this VF",
+	};
+
 	buf[0] = '\0';
 	if (resolved->ntypes > 1)
 		text_add(buf, size, "%s (", resolved->req->facts.type);
 	for (int t = 0; t < resolved->ntypes; t++)
 		text_add(buf, size, "%s%s", t ? ", " : "", resolved->types[t]);
-	if (resolved->ntypes > 1)
-		text_add(buf, size, ")");
-	add_source(resolved, buf, size);
+	text_add(buf, size, "%s%s", resolved->ntypes > 1 ? ")" : "", sources[resolved->source]);
+	if (resolved->source == TYPE_DEFINED)
+		text_add(buf, size, "%s/%s)", resolved->last_parent, resolved->req->id);
+	if (resolved->source == TYPE_REMEMBERED)
+		text_add(buf, size, "%s)", resolved->req->id);
 }
 
 /* Adds "; or write type='nvidia-222' in its <vgpu:device>" for other types with a ready card. */
@@ -98,7 +84,7 @@ void plan_text_instance_fix(const struct inv_pgpu *card, const struct inv_type *
 }
 
 struct card_cause {
-	const char *card;
+	const struct inv_pgpu *card;
 	enum cause cause;
 	const char *reason, *fix;
 };
@@ -131,13 +117,13 @@ static struct card_cause *list_causes(const struct planner *p, size_t *n)
 	for (enum cause cause = 0; cause <= CAUSE_OTHER_TYPE; cause++) {
 		for (EACH(const struct verdict *, v, plan->verdicts, plan->nverdicts)) {
 			if (v->cause == cause && v->req == p->req && !is_beside(p, v))
-				list[(*n)++] = (struct card_cause){ v->card->address, cause, v->reason, v->fix };
+				list[(*n)++] = (struct card_cause){ v->card, cause, v->reason, v->fix };
 		}
 		for (size_t i = 0; i < world->nmissing_cards && cause == CAUSE_ABSENT; i++) {
 			const struct missing_card *m = &world->missing_cards[i];
 
 			if (resolve_fits(p->resolved, m->section->type))
-				list[(*n)++] = (struct card_cause){ m->card.address, cause, m->card.reason, "" };
+				list[(*n)++] = (struct card_cause){ &m->card, cause, m->card.reason, "" };
 		}
 	}
 	return list;
@@ -155,7 +141,7 @@ static int take_cause(struct card_cause *list, size_t *n, char *buf, size_t size
 		if (list[i].cause != first.cause || strcmp(list[i].reason, first.reason) != 0)
 			list[rest++] = list[i];
 		else if (cards++ < SHOWN_CARDS)
-			text_add(buf, size, "%s%s", cards > 1 ? ", " : "", list[i].card);
+			text_add(buf, size, "%s%s", cards > 1 ? ", " : "", list[i].card->address);
 	}
 	*n = rest;
 	if (cards > SHOWN_CARDS)
@@ -172,14 +158,6 @@ static bool is_leased_on(const struct planner *p, const char *card)
 	return false;
 }
 
-static const char *unleased(const struct planner *p, const char *card)
-{
-	const struct inv_pgpu *pgpu = inventory_pgpu(&p->world->inv, card);
-
-	return pgpu && pgpu->framework == FW_VF ? "processes of this host have them open"
-						: "'vgpu-lease gc --dry-run' says why each is kept";
-}
-
 /* Writes the fix for the first cause; "": none, or it is in the reason. */
 static void text_fix(const struct planner *p, const struct card_cause *list, size_t n, char *buf, size_t size)
 {
@@ -191,7 +169,7 @@ static void text_fix(const struct planner *p, const struct card_cause *list, siz
 	if (n == 0)
 		return;
 	if (n > 1)
-		snprintf(where, sizeof(where), "on %s", list->card);
+		snprintf(where, sizeof(where), "on %s", list->card->address);
 	if (*list->fix) {
 		snprintf(buf, size, "; %s", list->fix);
 		return;
@@ -199,10 +177,12 @@ static void text_fix(const struct planner *p, const struct card_cause *list, siz
 	switch (list->cause) {
 	case CAUSE_IN_USE:
 	case CAUSE_BLOCKED:
-		if (is_leased_on(p, list->card))
+		if (is_leased_on(p, list->card->address))
 			snprintf(buf, size, "; %s %s", release, where);
 		else
-			snprintf(buf, size, "; no guest leases one %s; %s", where, unleased(p, list->card));
+			snprintf(buf, size, "; no guest leases one %s; %s", where,
+				 list->card->framework == FW_VF ? "processes of this host have them open"
+								: "'vgpu-lease gc --dry-run' says why each is kept");
 		break;
 	case CAUSE_CAP:
 		snprintf(buf, size, "; %s %s, raise max_instances", release, where);
@@ -224,10 +204,7 @@ static void text_fix(const struct planner *p, const struct card_cause *list, siz
 	case CAUSE_ABSENT:
 		snprintf(buf, size, "; run 'vgpu-lease check'");
 		break;
-	case CAUSE_NO_INSTANCE:
-	case CAUSE_UNSUITED:
-	case CAUSE_FAILED:
-	case CAUSE_NO_OFFER:
+	default:
 		break;
 	}
 }
