@@ -183,9 +183,9 @@ static int capacity_of(const struct inv_pgpu *card, const struct inv_type *type)
 	return type->max_instance != UNKNOWN && type->max_instance < card->nvfs ? type->max_instance : card->nvfs;
 }
 
-static double share_of(const struct card_load *load, const struct asked *asked, int capacity)
+static double share_of(const struct card_load *load, const struct asked *asked)
 {
-	int all = load->devices + load->pending;
+	int all = load->devices + load->pending, capacity = capacity_of(asked->card, asked->type);
 
 	if (capacity > 0 && asked->type->framebuffer_mib > 0)
 		return load->used_mib / ((double)asked->type->framebuffer_mib * capacity);
@@ -216,22 +216,17 @@ __attribute__((format(printf, 4, 5))) static void bound(struct capacity *space, 
 static void advise_retype(struct capacity *space, const struct card_load *load, const struct asked *asked)
 {
 	const struct policy *policy = &asked->query->world->config->policy;
-	const struct inv_pgpu *card = asked->card;
-	const char *type = asked->type->id, *grace = policy->reclaim_grace_s > 0 ? "--grace 0 " : "";
+	const char *grace = policy->reclaim_grace_s > 0 ? "--grace 0 " : "";
+	bool dry = load->kept || load->preset;
 
 	if (load->elsewhere)
 		return;
-	if (load->kept)
-		snprintf(space->fix, sizeof(space->fix), "'vgpu-lease retype --dry-run %s %s' shows why", card->address,
-			 type);
-	else if (load->preset)
-		snprintf(space->fix, sizeof(space->fix),
-			 "'vgpu-lease retype --dry-run %s%s %s' lists what must be removed", grace, card->address,
-			 type);
-	else
-		snprintf(space->fix, sizeof(space->fix), "%s'vgpu-lease retype %s%s %s' frees it",
-			 policy->reclaim_orphans ? "" : "with reclaim = orphans in [policy], ", grace, card->address,
-			 type);
+	snprintf(space->fix, sizeof(space->fix), "%s'vgpu-lease retype %s%s%s %s' %s",
+		 dry || policy->reclaim_orphans ? "" : "with reclaim = orphans in [policy], ", dry ? "--dry-run " : "",
+		 load->kept ? "" : grace, asked->card->address, asked->type->id,
+		 load->kept ? "shows why"
+		 : dry      ? "lists what must be removed"
+			    : "frees it");
 }
 
 static void explain_none(struct capacity *space, const struct card_load *load, const struct asked *asked)
@@ -304,14 +299,14 @@ static void bound_by_vfs(struct capacity *space, const struct capacity_vfs *vfs)
 	      vfs->free);
 }
 
-static void judge(struct capacity *space, const struct card_load *load, const struct asked *asked, int capacity,
+static void judge(struct capacity *space, const struct card_load *load, const struct asked *asked,
 		  const struct capacity_vfs *vfs)
 {
 	const struct section *section = pool_serves(asked->card, asked->type->id);
 	const struct inv_pgpu *card = asked->card;
 	const struct inv_type *type = asked->type;
 	bool beside = card->nvidia && *load->other, blocked = beside && !load->mixed;
-	int on_it = load->devices + load->pending;
+	int on_it = load->devices + load->pending, capacity = capacity_of(card, type);
 	/* GPU instances of several sizes coexist, so only vGPUs of the requested type count for a MIG-backed type. */
 	int all = type->slices ? load->of_type : on_it;
 
@@ -347,15 +342,14 @@ static void measure(struct capacity *space, const struct capacity_query *query, 
 {
 	const struct asked asked = { .query = query, .card = card, .type = offer->type, .available = offer->available };
 	const struct card_load load = load_of(&asked);
-	int capacity = capacity_of(card, asked.type);
 	struct capacity_vfs vfs = { .best = card->nparents ? card->parents[0] : NULL };
 
 	if (card->sriov)
 		vfs = capacity_vfs(query, card, asked.type->id);
 	*space = (struct capacity){ .parent = vfs.best,
-				    .share = share_of(&load, &asked, capacity),
+				    .share = share_of(&load, &asked),
 				    .whole_mib = whole_mib(card) };
-	judge(space, &load, &asked, capacity, &vfs);
+	judge(space, &load, &asked, &vfs);
 	space->has = !space->full;
 	space->in_flight = space->full && load.in_flight;
 }
@@ -412,14 +406,11 @@ bool capacity_count(struct capacity_count *count, const struct world *world, con
 	/* A plain VF is in use if a guest leases it or, without a lease, if it is open or the host uses it as a GPU. */
 	for (int i = 0; card->framework == FW_VF && i < card->nparents; i++) {
 		const struct inv_parent *vf = card->parents[i];
+		const struct lease *lease = lease_find(&world->leases, vf->name);
 
-		count->used += (vf->facts.opened == OPEN_YES || vf->facts.renders) && pool_gives(vf, type->id) &&
-			       !lease_find(&world->leases, vf->name);
+		count->used += lease ? lease->state != LEASE_RESERVED && strcmp(lease->vgpu.type, type->id) == 0
+				     : (vf->facts.opened == OPEN_YES || vf->facts.renders) && pool_gives(vf, type->id);
 	}
-	for (EACH(const struct lease *, l, world->leases.list, world->leases.n))
-		count->used += card->framework == FW_VF && strcmp(l->vgpu.pgpu, card->address) == 0 &&
-			       strcmp(l->vgpu.type, type->id) == 0 && l->state != LEASE_RESERVED &&
-			       capacity_counts(&query, l);
 	count->cause = card->ready ? space.cause : CAUSE_UNREADY;
 	if (count->available == 0)
 		snprintf(count->reason, sizeof(count->reason), "%s", card->ready ? space.reason : card->reason);

@@ -61,20 +61,13 @@ const struct failed_attempt *capacity_failed_attempt(const struct world *world, 
 	return found;
 }
 
-static bool is_own(const struct capacity_query *query, const char *vf)
-{
-	const struct world *world = query->world;
-	const struct lease *lease = lease_find(&world->leases, vf);
-
-	return (lease && strcmp(lease->domain, world->request->uuid) == 0) ||
-	       (world->mode == PLAN_PREPARE && request_names(world->request, vf));
-}
-
 static bool blocks_group(const struct capacity_query *query, const struct inv_parent *p, char why[REASON_SIZE])
 {
-	const struct lease *lease = lease_find(&query->world->leases, p->name);
+	const struct world *world = query->world;
+	const struct lease *lease = lease_find(&world->leases, p->name);
 
-	if (is_own(query, p->name))
+	if ((lease && strcmp(lease->domain, world->request->uuid) == 0) ||
+	    (world->mode == PLAN_PREPARE && request_names(world->request, p->name)))
 		return false;
 	if (lease)
 		snprintf(why, REASON_SIZE, "its IOMMU group %s belongs to domain %.100s, which has %.15s", p->group,
