@@ -94,8 +94,8 @@ struct asked {
 };
 
 /*
- * How many instances of the requested type one of `type` uses, or a fraction: the ratio of their offers, whose remainder
- * is only what does not suffice for one more; if unknown, 1.
+ * How many instances of the requested type one of `type` uses, or which part of one: the ratio of their offers, which
+ * are rounded down; if unknown, 1.
  */
 static double cost_of(const struct asked *asked, const char *type)
 {
