@@ -314,13 +314,18 @@ static bool is_other(const struct inv_pgpu *device, const char *type)
 	       !is_gpu_for(device, type);
 }
 
+static const struct inv_pgpu *card_at(const struct found *found, const char *address)
+{
+	const struct inv_parent *vf = inventory_parent(found->inv, address);
+
+	return vf ? vf->card : inventory_pgpu(found->inv, address);
+}
+
 static void add_missing(struct found *found, enum missing_how how, const struct section *section,
 			const struct location *at, const char *address)
 {
 	struct missing_card *missing = mem_add(&found->list, &found->n, sizeof(*missing));
-	const struct inv_parent *vf = inventory_parent(found->inv, address);
-	const struct inv_pgpu *card = vf ? vf->card : inventory_pgpu(found->inv, address);
-	const char *reason = reason_of(section, card);
+	const char *reason = reason_of(section, card_at(found, address));
 
 	missing->how = how;
 	missing->section = section;
@@ -347,10 +352,12 @@ static void add_missing(struct found *found, enum missing_how how, const struct 
 
 static void add_named(struct found *found, const struct section *section)
 {
-	for (size_t i = 0; i < section->naddresses; i++)
-		if (pool_misses(found->inv, section, section->addresses[i].text))
-			add_missing(found, MISSING_NAMED, section, &section->addresses[i].at,
-				    section->addresses[i].text);
+	for (EACH(const struct item *, address, section->addresses, section->naddresses)) {
+		const struct inv_pgpu *card = card_at(found, address->text);
+
+		if (!card || section->vf != (card->framework == FW_VF))
+			add_missing(found, MISSING_NAMED, section, &address->at, address->text);
+	}
 }
 
 static bool provides_nothing(const struct found *found, const char *address)

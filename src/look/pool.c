@@ -325,14 +325,6 @@ bool pool_has_parent(const struct inv_parent *parent)
 	return parent->card->pool.in_pool && pool_section_of(parent);
 }
 
-bool pool_misses(const struct inventory *inv, const struct section *section, const char *address)
-{
-	const struct inv_parent *parent = inventory_parent(inv, address);
-	const struct inv_pgpu *card = parent ? parent->card : inventory_pgpu(inv, address);
-
-	return !card || !is_for(section, card);
-}
-
 enum stock pool_stock(const struct inventory *inv, const struct section *section, bool mdev,
 		      const struct inv_parent *parent)
 {

@@ -45,9 +45,6 @@ bool pool_has_parent(const struct inv_parent *parent);
 
 bool pool_section_names(const struct section *s, const char *name);
 
-/* True if the host has neither a parent nor a pGPU of the section's kind at this address. */
-bool pool_misses(const struct inventory *inv, const struct section *section, const char *address);
-
 /* The first section that names the card, names its VF `vf`, or matches the card; NULL: none. */
 const struct section *pool_names(const struct config *config, const struct inv_pgpu *card, const char *vf);
 

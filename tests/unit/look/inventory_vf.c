@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Cards whose vGPUs are VFs, or are on VFs: whose a VF is, what it offers, and which the driver has lost. */
-#include "look/inventory.h"
+#include "look/internal.h"
 
 #include "state/store.h"
 #include "look/pool.h"
@@ -169,6 +169,7 @@ static void plain_vfs(void)
 	static const char text[] = "[vf_flex]\ndevice_match = 8086:56c0\n[vf_one]\ndevice_addresses = 0000:05:00.2\n";
 	struct config config;
 	const struct inv_query query = { .frameworks = INV_VF, .config = &config };
+	autofree struct missing_card *missing = NULL;
 	const struct inv_pgpu *flex, *one;
 
 	ok(config_of_text(&config, "f", text, sizeof(text) - 1, &err) == 0 && config.nsections == 2 &&
@@ -193,7 +194,7 @@ static void plain_vfs(void)
 	ok(one->pool.in_pool && !pool_has_parent(inventory_parent(&inv, "0000:05:00.1")) &&
 		   pool_has_parent(inventory_parent(&inv, "0000:05:00.2")),
 	   "of a card whose VFs are named only those");
-	ok(!pool_misses(&inv, &config.sections[1], "0000:05:00.2"), "what is there is not missing");
+	ok(missing_cards(&missing, &tree.host, &inv) == 0, "what is there is not missing");
 	config_free(&config);
 }
 

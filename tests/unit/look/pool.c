@@ -104,10 +104,6 @@ static void types(void)
 	make_world(&w, &none);
 	is(types_of(&w, true, NULL), "l w", "where no type has a card, it can be any of them");
 	is(types_of(&w, true, &w.parents[0]), "", "but not on a certain card");
-	ok(pool_misses(&w.inv, &w.sections[0], "85") && !pool_misses(&w.inv, &w.sections[0], "84"),
-	   "an address without a card is missing");
-	w.sections[0].vf = true;
-	ok(pool_misses(&w.inv, &w.sections[0], "84"), "of plain VFs also that of a card with mdevs");
 }
 
 static void matched(void)
