@@ -28,14 +28,13 @@ static bool is_of_other_kind(const char *parent, int dir, const char *type)
 
 bool inv_has_other_kind(int bus, const char *parent)
 {
-	char path[PARENT_SIZE + TYPE_SIZE + 32], name[PARENT_SIZE], address[PCI_SIZE], type[TYPE_SIZE];
-	autoclosedir DIR *types = NULL;
+	char path[PARENT_SIZE + 32], name[PARENT_SIZE], address[PCI_SIZE], type[TYPE_SIZE];
 	const struct dirent *e;
 
 	if (!parent_parse(name, parent) || pci_parse(address, name))
 		return false;
 	snprintf(path, sizeof(path), "%s/mdev_supported_types", name);
-	types = sys_list(bus, path);
+	autoclosedir DIR *types = sys_list(bus, path);
 	while ((e = sys_next(types)))
 		if (type_parse(type, e->d_name))
 			return is_of_other_kind(name, sys_list_fd(types), type);

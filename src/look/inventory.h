@@ -49,7 +49,7 @@ struct inv_offer {
 	int available;
 };
 
-/* How a section claims a whole card. */
+/* How a section claims a whole card. The highest claim wins. */
 enum claim { CLAIM_NONE, CLAIM_DEFAULT, CLAIM_MATCH, CLAIM_ADDRESS };
 
 /* What the configuration assigns to a card. pool_make() sets it. */
