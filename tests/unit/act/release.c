@@ -100,8 +100,7 @@ static void removals(void)
 	ok(release_claim(&store, &lease, sys_now_ms() + 500, &err) == RELEASE_TAKEN,
 	   "a lease that has changed is not claimed");
 	lease.since_ms++;
-	ok(release_now(&store, &config.policy, &lease, INT64_MAX, &err) == 0 && !exists(U(2)) &&
-		   !lease_now(U(2)),
+	ok(release_now(&store, &config.policy, &lease, INT64_MAX, &err) == 0 && !exists(U(2)) && !lease_now(U(2)),
 	   "the very lease that its domain gave up is");
 }
 
