@@ -102,18 +102,14 @@ static int print_help(const struct hook *hook)
 	return fflush(stdout) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-static int write_out(const struct hook *hook, const char *data, size_t len, struct err *err)
+static int write_out(void *arg, const char *data, size_t len, struct err *err)
 {
+	const struct hook *hook = arg;
 	int r = hook->parent >= 0 ? guarded_child_give(hook->parent, data, len)
 				  : sys_write_all(STDOUT_FILENO, data, len);
 
 	/* Always EIO, because ENOSPC would mean that the pool has no capacity. */
 	return r < 0 ? err_set(err, EIO, "cannot write the XML to standard output: %s", err_describe(-r)) : 0;
-}
-
-static int give_out(void *hook, const char *data, size_t len, struct err *err)
-{
-	return write_out(hook, data, len, err);
 }
 
 static int act(struct hook *hook, const struct operation *operation, struct err *err)
@@ -129,7 +125,7 @@ static int act(struct hook *hook, const struct operation *operation, struct err 
 		return lifecycle_release(&hook->host, &hook->config, hook->uuid, hook->extra, err);
 	case COUNT_MIGRATE:
 	case COUNT_RESTORE:
-		return lifecycle_arrive(lifecycle, operation->mode, give_out, hook, err);
+		return lifecycle_arrive(lifecycle, operation->mode, write_out, hook, err);
 	}
 	return -EINVAL;
 }

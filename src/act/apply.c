@@ -193,13 +193,13 @@ int apply_reserve(struct apply *apply, const struct step *steps, size_t n, struc
 		struct lease lease = lease_of(apply, &steps[i], LEASE_RESERVED), was;
 		int r = lease_get(apply->store, steps[i].vgpu.id, &was, err);
 
-		if (r == 1 && was.state != LEASE_RESERVED)
+		bool own = r == 1 && was.state != LEASE_RESERVED;
+
+		if (own)
 			r = hold_back(apply, &steps[i], &was, err);
-		else if (r == 0)
-			r = 1;
 		if (r < 0)
 			return r;
-		if (r == 0)
+		if (own && r == 0)
 			continue;
 		lease.deadline_ms = sys_now_ms() + (int64_t)apply->policy->reserve_ttl_s * 1000;
 		if (lease_put(apply->store, &lease, err) < 0)
@@ -233,11 +233,19 @@ static int wait_turn(struct apply *apply, const struct step *step, struct err *e
 	return err_recode(err, hung || apply->patient || !apply_has_time(apply) ? EBUSY : EINPROGRESS);
 }
 
-/* Is the lease as this run wrote it? After a crash of libvirtd, a start or release may have changed it. */
-static int still_ours(const struct apply *apply, const struct applied *done, struct lease *lease, struct err *err)
+/*
+ * Locks the store, unless this fails. Is the lease as this run wrote it? After a crash of libvirtd, a start or release
+ * may have changed it.
+ */
+static int lock_ours(const struct apply *apply, const struct applied *done, struct lease *lease, struct err *err)
 {
-	int r = lease_get(apply->store, done->now.vgpu.id, lease, err);
+	int r = store_lock(apply->store, sys_left_ms(last_ms(apply)), err);
 
+	if (r < 0)
+		return r;
+	r = lease_get(apply->store, done->now.vgpu.id, lease, err);
+	if (r < 0)
+		store_unlock(apply->store);
 	return r < 0 ? r : r == 1 && lease_same(lease, &done->now);
 }
 
@@ -255,11 +263,10 @@ static int settle(struct apply *apply, const struct step *step, struct applied *
 	bool made = step->kind == STEP_CREATE;
 	char card[INV_IDENTITY_SIZE] = "";
 	struct lease lease;
-	int r = store_lock(apply->store, sys_left_ms(last_ms(apply)), err);
+	int r = lock_ours(apply, done, &lease, err);
 
 	if (r < 0)
 		return r;
-	r = still_ours(apply, done, &lease, err);
 	if (r == 0)
 		r = err_set(err, ESTALE, "the domain was released while its vGPU was being created");
 	if (r == 1) {
@@ -298,11 +305,10 @@ static int undo_lease(const struct apply *apply, const struct applied *done, boo
 {
 	const char *id = done->now.vgpu.id;
 	struct lease lease;
-	int r = store_lock(apply->store, sys_left_ms(last_ms(apply)), err);
+	int r = lock_ours(apply, done, &lease, err);
 
 	if (r < 0)
 		return r;
-	r = still_ours(apply, done, &lease, err);
 	/* Write a missing lease again, because a device that this run made must not stay without a lease. */
 	if (r == 0 && done->made && lease_get(apply->store, id, &lease, err) == 0) {
 		lease = done->now;

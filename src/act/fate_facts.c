@@ -35,12 +35,6 @@ static bool files_have(const struct libvirt_files *disk, const struct lease *lea
 	       (vgpu->framework != FW_MDEV && libvirt_files_mention(disk, DOMXML_SUSPENDED_NS, false));
 }
 
-static bool domain_has(const struct running_domain *domain, const char *id)
-{
-	return !domain->settled || request_find(domain->request, id) ||
-	       (domain->taken && request_find(domain->taken, id));
-}
-
 static void add_domain(struct lease_facts *facts, const struct fate_look *look)
 {
 	const struct lease *lease = facts->lease;
@@ -48,7 +42,8 @@ static void add_domain(struct lease_facts *facts, const struct fate_look *look)
 
 	facts->runs = domain || libvirt_files_runs(look->world->disk, lease->domain);
 	if (domain && domain->request)
-		facts->has = domain_has(domain, lease->vgpu.id);
+		facts->has = !domain->settled || request_find(domain->request, lease->vgpu.id) ||
+			     (domain->taken && request_find(domain->taken, lease->vgpu.id));
 	else
 		facts->has = facts->runs && files_have(look->world->disk, lease);
 	if (!facts->runs)

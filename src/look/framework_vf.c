@@ -35,7 +35,7 @@ bool inv_read_iommu_group(struct inv_parent *parent, int vf, const char *card)
 		if (!pci_parse(address, e->d_name) || strcmp(address, parent->name) == 0)
 			continue;
 		alone = false;
-		autoclose int device = sys_dir(sys_list_fd(devices), address);
+		autoclose int device = sys_dir(dirfd(devices), address);
 		if (device < 0 || !keeps_group(device, driver) ||
 		    (sys_link(device, "physfn", pf, sizeof(pf)) == 0 && strcmp(pf, card) == 0))
 			continue;

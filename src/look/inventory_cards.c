@@ -199,7 +199,7 @@ enum vf_is inventory_vf_card(const struct host *host, const char *address, struc
 	    host_list(&d, host, PCI_DEVICES, &ignored) < 0)
 		return VF_NONE;
 	while ((other = next_address(d))) {
-		autoclose int dir = sys_dir(sys_list_fd(d), other);
+		autoclose int dir = sys_dir(dirfd(d), other);
 
 		if (dir >= 0 && can_have(dir, other, vf))
 			return inventory_read_card(host, other, card) ? VF_ABSENT : VF_NONE;
@@ -261,7 +261,7 @@ int inv_read_pci(struct inv_reader *reader, struct err *err)
 
 		snprintf(first, sizeof(first), "%s/virtfn0", address);
 		/* A VF is never a pGPU. If query->types is set, cards without VFs are not needed. */
-		if (is_vf || (query->types && (known || (d && sys_link(sys_list_fd(d), first, vf, sizeof(vf)) < 0))))
+		if (is_vf || (query->types && (known || (d && sys_link(dirfd(d), first, vf, sizeof(vf)) < 0))))
 			continue;
 		autoclose int dir = inventory_open(reader->host, address);
 		if (dir >= 0 && (query->types || inv_kind(dir) == PCI_DEVICE))

@@ -139,23 +139,21 @@ void store_space(int root, const char *path, struct store_space *space)
 	space->files = fs.f_files ? fs.f_ffree : LLONG_MAX;
 }
 
-static int why_no_lock(mode_t mode)
-{
-	return S_ISREG(mode) ? 0 : S_ISDIR(mode) ? EISDIR : S_ISLNK(mode) ? ELOOP : S_ISFIFO(mode) ? ESPIPE : ENXIO;
-}
-
 /* The error of a directory or lock file that a start would find or make. */
 static int look_at(const struct host *host, const char *path, bool is_lock, struct err *err)
 {
 	struct store_space space;
 	struct stat st;
-	int code;
+	int code = 0;
 
 	if (fstatat(host->root, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		code = errno;
-	else if (is_lock)
-		code = why_no_lock(st.st_mode);
-	else
+	else if (is_lock && !S_ISREG(st.st_mode))
+		code = S_ISDIR(st.st_mode)    ? EISDIR
+		       : S_ISLNK(st.st_mode)  ? ELOOP
+		       : S_ISFIFO(st.st_mode) ? ESPIPE
+					      : ENXIO;
+	else if (!is_lock)
 		code = !S_ISDIR(st.st_mode) ? ENOTDIR : !store_trusts(host, &st) ? EPERM : 0;
 	if (code == ENOENT) {
 		store_space(host->root, path, &space);

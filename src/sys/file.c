@@ -251,11 +251,6 @@ const struct dirent *sys_next(DIR *d)
 	return e;
 }
 
-int sys_list_fd(DIR *d)
-{
-	return dirfd(d);
-}
-
 bool sys_exists(int dir, const char *path)
 {
 	return faccessat(dir, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;

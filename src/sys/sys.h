@@ -52,8 +52,6 @@ int sys_dir(int dir, const char *path);
 DIR *sys_list(int dir, const char *path);
 /* The next entry but . and .., in no order. NULL with errno 0: the end, or `d` is NULL; else an error. */
 const struct dirent *sys_next(DIR *d);
-/* The descriptor of `d`; do not close it. */
-int sys_list_fd(DIR *d);
 
 /* Opens or creates a directory of our own, which everybody can read. -EPERM: others own it or may write to it. */
 int sys_own_dir(int dir, const char *path);
