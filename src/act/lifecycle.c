@@ -140,22 +140,24 @@ static int attempt_failed(struct world *world, const struct step *step, int n, s
 	return 0;
 }
 
-/* Records a failed removal. If a step was for its pGPU, later plans skip the pGPU if it has no capacity. */
+/* Records a failed removal. Later plans do not try it again, and skip its pGPU for the steps there without capacity. */
 static void removal_failed(struct world *world, const struct plan *plan, const char *id, const struct err *err)
 {
 	const struct inv_device *device = inventory_device(&world->inv, id);
 	const struct lease *lease = lease_find(&world->leases, id);
-	const struct vgpu_ref *removed = device ? &device->vgpu : lease ? &lease->vgpu : &(struct vgpu_ref){ 0 };
-	struct failed_attempt *attempt = add_attempt(world, &(struct vgpu_ref){ 0 }, CAUSE_FAILED);
+	const char *pgpu = device ? device->vgpu.pgpu : lease ? lease->vgpu.pgpu : "";
 
-	for (EACH(const struct step *, step, plan->steps, plan->nsteps))
-		if (strcmp(step->vgpu.pgpu, removed->pgpu) == 0) {
-			memcpy(attempt->pgpu, step->vgpu.pgpu, sizeof(attempt->pgpu));
-			memcpy(attempt->type, step->vgpu.type, sizeof(attempt->type));
-		}
-	text_copy(attempt->removal, sizeof(attempt->removal), id);
-	snprintf(attempt->reason, sizeof(attempt->reason), "an orphan cannot be removed: %.200s",
-		 err->text + err->cause);
+	for (size_t i = 0; i <= plan->nsteps; i++) {
+		const struct vgpu_ref *vgpu = i < plan->nsteps ? &plan->steps[i].vgpu : &(struct vgpu_ref){ 0 };
+		struct failed_attempt *attempt;
+
+		if (i < plan->nsteps && strcmp(vgpu->pgpu, pgpu) != 0)
+			continue;
+		attempt = add_attempt(world, vgpu, CAUSE_FAILED);
+		text_copy(attempt->removal, sizeof(attempt->removal), id);
+		snprintf(attempt->reason, sizeof(attempt->reason), "an orphan cannot be removed: %.200s",
+			 err->text + err->cause);
+	}
 }
 
 static int remove_one(struct rounds *r, const char *id, struct err *err)

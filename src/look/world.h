@@ -66,7 +66,7 @@ enum cause {
 
 /* A candidate that failed in this run. Later plans skip it, and a refusal names it. */
 struct failed_attempt {
-	char pgpu[PARENT_SIZE];   /* "": a removal for the quota failed, and every pGPU remains a candidate */
+	char pgpu[PARENT_SIZE];   /* "": a removal failed, and every pGPU remains a candidate */
 	char type[TYPE_SIZE];     /* "": every type */
 	char parent[PARENT_SIZE]; /* the VF that failed, for every type; "": the whole pGPU */
 	char removal[ID_SIZE];    /* the vGPU whose removal failed; a pGPU with capacity stays usable; "": none */
