@@ -60,11 +60,9 @@ struct removal {
  */
 enum plan_kind plan_choose(struct planner *p, const char *id, struct removal *removal);
 
-/* Adds the removals to the plan. */
-void plan_remove(struct planner *p, const struct removal *removal);
-
-/* Adds the removal of this vGPU, after which the step is possible. */
-void plan_remove_first(struct planner *p, const char *id);
+/* Adds the removal of this vGPU to the plan. plan_remove_first(): the step is possible afterwards. */
+void plan_remove(const struct planner *p, const char *id);
+void plan_remove_first(const struct planner *p, const char *id);
 
 /* True if the card serves one of the request's types, or if the request has no type. */
 bool plan_is_served(const struct planner *p, const struct inv_pgpu *card);
@@ -87,7 +85,7 @@ void plan_source_narrow(const struct planner *p);
 /* plan_quota.c: how many leases must go before vGPU `id` is within the quota? Negative: refused. */
 int plan_quota(struct planner *p, const char *id);
 /* Adds the removal of this many leases. */
-void plan_quota_removes(struct planner *p, int n);
+void plan_quota_removes(const struct planner *p, int n);
 
 /* plan_vf.c. plan_vf_request() adds the named VF and its only type to the request. */
 void plan_vf_request(const struct planner *p);

@@ -236,7 +236,8 @@ bool plan_creation(struct planner *p, const char *id)
 	kind = plan_choose(p, id, &removal);
 	/* A prepare follows an arrival and does the removals. */
 	if (kind == PLAN_REMOVE && (p->world->mode == PLAN_PREPARE || is_reserved_late(p)))
-		plan_remove(p, &removal);
+		for (size_t i = 0; i < removal.n; i++)
+			plan_remove(p, removal.ids[i]);
 	if (kind == PLAN_STEPS || kind == PLAN_REMOVE)
 		return true;
 	p->plan->kind = kind;

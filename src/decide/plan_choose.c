@@ -396,23 +396,22 @@ static void explain_removal(const struct planner *p, const struct removal *remov
 			 lease->name, more);
 }
 
-void plan_remove(struct planner *p, const struct removal *removal)
+void plan_remove(const struct planner *p, const char *id)
 {
 	struct plan *plan = p->plan;
 
-	for (size_t i = 0; i < removal->n && plan->nremoves < PLAN_REMOVES_MAX; i++)
-		if (!text_find(plan->removes, plan->nremoves, ID_SIZE, removal->ids[i]))
-			memcpy(plan->removes[plan->nremoves++], removal->ids[i], ID_SIZE);
+	if (plan->nremoves < PLAN_REMOVES_MAX && !text_find(plan->removes, plan->nremoves, ID_SIZE, id))
+		text_copy(plan->removes[plan->nremoves++], ID_SIZE, id);
 }
 
-void plan_remove_first(struct planner *p, const char *id)
+void plan_remove_first(const struct planner *p, const char *id)
 {
 	struct removal removal = { .n = 1 };
 
 	text_copy(removal.ids[0], ID_SIZE, id);
 	explain_removal(p, &removal);
 	if (p->world->mode != PLAN_ASSIGN)
-		plan_remove(p, &removal);
+		plan_remove(p, id);
 }
 
 enum plan_kind plan_choose(struct planner *p, const char *id, struct removal *removal)

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/text.h"
 #include "internal.h"
 
 /* Does this lease count in the quota for vGPU `id`? An arrival replaces its domain's older leases, so they do not. */
@@ -48,22 +47,17 @@ int plan_quota(struct planner *p, const char *id)
 	return -1;
 }
 
-void plan_quota_removes(struct planner *p, int n)
+void plan_quota_removes(const struct planner *p, int n)
 {
 	const struct world *world = p->world;
-	struct plan *plan = p->plan;
 
 	/* An arrival leaves the removals to the prepare that follows. */
-	if (world->mode != PLAN_PREPARE)
-		return;
-	for (size_t i = 0; i < world->leases.n && n > 0 && plan->nremoves < PLAN_REMOVES_MAX; i++) {
+	for (size_t i = 0; i < world->leases.n && n > 0 && world->mode == PLAN_PREPARE; i++) {
 		const struct lease *lease = &world->leases.list[i];
 
 		if (!counts(p, lease, p->step->vgpu.id) || !plan_may_remove(world, lease->vgpu.id))
 			continue;
 		n--;
-		if (text_find(plan->removes, plan->nremoves, ID_SIZE, lease->vgpu.id))
-			continue;
-		memcpy(plan->removes[plan->nremoves++], lease->vgpu.id, ID_SIZE);
+		plan_remove(p, lease->vgpu.id);
 	}
 }
