@@ -193,7 +193,6 @@ void domxml_free(struct domxml *doc)
 	free(doc->request.vgpus);
 	free(doc->request.excluded);
 	free(doc->marks);
-	free(doc->strays);
 	remarks_free(&doc->remarks);
 	free(doc->request.past);
 	free(doc->record);

@@ -248,8 +248,9 @@ static void put_lease(FILE *f, const struct domxml *doc, const struct migration_
 		if (facts_list[i].type[0] || req->has_metadata)
 			put_device(f, doc, req, facts_list[i].type[0] ? &facts_list[i] : &req->facts);
 	}
-	for (size_t i = 0; i < doc->nstrays; i++)
-		put_device(f, doc, &doc->strays[i], &doc->strays[i].facts);
+	for (EACH(const struct meta_device *, device, doc->meta.devices, doc->meta.n))
+		if (device->stray)
+			put_device(f, doc, &device->wants, &device->wants.facts);
 	fputs("\n</lease>", f);
 }
 

@@ -179,8 +179,9 @@ void domxml_look(struct domxml *doc, const struct xml_elem *domain)
 	if (xml_child(domain, DOMXML_NS, "lease") && !is_full(doc))
 		remark_add(&doc->remarks, "put it into <metadata>", "a <vgpu:lease> outside <metadata> is ignored");
 	/* Not after a suspend, because a resume attaches these hostdevs again. */
-	for (size_t i = 0; !doc->meta.suspended && i < doc->nstrays && !is_full(doc); i++)
-		remark_add(&doc->remarks, "correct the <hostdev>, or remove the <vgpu:device>",
-			   "<vgpu:device> of %s: no <hostdev> of the domain has this %s", doc->strays[i].id,
-			   doc->strays[i].kind == REQUEST_MDEV ? "UUID" : "address");
+	for (EACH(const struct meta_device *, device, doc->meta.devices, doc->meta.n))
+		if (device->stray && !doc->meta.suspended && !is_full(doc))
+			remark_add(&doc->remarks, "correct the <hostdev>, or remove the <vgpu:device>",
+				   "<vgpu:device> of %s: no <hostdev> of the domain has this %s", device->wants.id,
+				   device->wants.kind == REQUEST_MDEV ? "UUID" : "address");
 }

@@ -135,90 +135,89 @@ static int read_hostdevs(struct domxml *doc, const struct xml_elem *devices, boo
  * address, then in document order with the devices without a guest address. The second step needs as many devices as
  * hostdevs, or more devices that are all alike.
  */
-struct loose {
-	size_t hostdevs[REQUEST_MAX], nhostdevs; /* indexes in the request */
-	struct meta_device *devices[REQUEST_MAX];
-	size_t ndevices;
-};
-
-/* Finds the unmatched hostdevs, and the unmatched <vgpu:device> with (or without) a guest address. */
-static struct loose find_loose(struct domxml *doc, bool with_guest)
+static bool is_loose_hostdev(const struct vgpu_request *req)
 {
-	const struct request *request = &doc->request;
-	struct meta *meta = &doc->meta;
-	struct loose loose = { .nhostdevs = 0 };
-
-	for (size_t i = 0; i < request->nvgpus; i++)
-		if (request->vgpus[i].kind == REQUEST_MDEV && !request->vgpus[i].has_metadata)
-			loose.hostdevs[loose.nhostdevs++] = i;
-	for (size_t i = 0; i < meta->n; i++)
-		if (meta->devices[i].kind == REQUEST_MDEV && !*meta->devices[i].guest != with_guest &&
-		    !request_find(request, meta->devices[i].id))
-			loose.devices[loose.ndevices++] = &meta->devices[i];
-	return loose;
+	return req->kind == REQUEST_MDEV && !req->has_metadata;
 }
 
-static int follow_hostdev(struct domxml *doc, size_t hostdev, struct meta_device *device, struct err *err)
+static bool is_loose_device(const struct domxml *doc, const struct meta_device *device, bool with_guest)
 {
-	struct vgpu_request *req = &doc->request.vgpus[hostdev];
+	return device->wants.kind == REQUEST_MDEV && !*device->wants.guest != with_guest &&
+	       !request_find(&doc->request, device->wants.id);
+}
 
-	text_copy(device->id, sizeof(device->id), req->id);
-	doc->marks[hostdev].elems[PART_DEVICE] = device->elem;
+static int follow_hostdev(struct domxml *doc, struct vgpu_request *req, struct meta_device *device, struct err *err)
+{
+	text_copy(device->wants.id, ID_SIZE, req->id);
+	doc->marks[req - doc->request.vgpus].elems[PART_DEVICE] = device->elem;
 	doc->followed = true;
 	return meta_apply(device, req, err);
 }
 
 /* The <vgpu:device> with this guest address; NULL unless exactly one device and one hostdev have it. */
-static struct meta_device *device_at(const struct loose *loose, const struct request *request, const char *guest)
+static struct meta_device *device_at(const struct domxml *doc, const char *guest)
 {
 	struct meta_device *found = NULL;
 	size_t ndevices = 0, nhostdevs = 0;
 
-	for (size_t i = 0; i < loose->nhostdevs; i++)
-		nhostdevs += strcmp(request->vgpus[loose->hostdevs[i]].guest, guest) == 0;
-	for (size_t i = 0; i < loose->ndevices; i++)
-		if (strcmp(loose->devices[i]->guest, guest) == 0) {
-			found = loose->devices[i];
+	for (EACH(const struct vgpu_request *, req, doc->request.vgpus, doc->request.nvgpus))
+		nhostdevs += is_loose_hostdev(req) && strcmp(req->guest, guest) == 0;
+	for (EACH(struct meta_device *, device, doc->meta.devices, doc->meta.n))
+		if (is_loose_device(doc, device, true) && strcmp(device->wants.guest, guest) == 0) {
+			found = device;
 			ndevices++;
 		}
 	return ndevices == 1 && nhostdevs == 1 ? found : NULL;
 }
 
-/* True if all devices have equal facts and preferences. */
-static bool are_alike(const struct loose *loose)
+/* True if both devices have the same facts and preferences. */
+static bool are_alike(const struct meta_device *a, const struct meta_device *b)
 {
 	static const char *const names[] = { "type",   "name",      "framework", "model",
 					     "driver", "placement", "numa",      "params" };
 
-	for (size_t i = 1; i < loose->ndevices; i++)
-		for (size_t n = 0; n < ARRAY_SIZE(names); n++) {
-			const char *x = xml_attr(loose->devices[0]->elem, names[n]);
-			const char *y = xml_attr(loose->devices[i]->elem, names[n]);
+	for (size_t n = 0; n < ARRAY_SIZE(names); n++) {
+		const char *x = xml_attr(a->elem, names[n]), *y = xml_attr(b->elem, names[n]);
 
-			if (x && y ? strcmp(x, y) != 0 : x != y)
-				return false;
-		}
+		if (x && y ? strcmp(x, y) != 0 : x != y)
+			return false;
+	}
 	return true;
 }
 
 static int follow_hostdevs(struct domxml *doc, struct err *err)
 {
-	struct loose loose = find_loose(doc, true);
+	const struct request *request = &doc->request;
+	struct meta_device *device, *first = NULL;
+	size_t ndevices = 0, nhostdevs = 0;
+	bool alike = true;
 
 	/* Nova keeps the guest address. If no hostdev has a device's address, the device's vGPU is gone. */
-	for (size_t i = 0; i < loose.nhostdevs; i++) {
-		const char *guest = doc->request.vgpus[loose.hostdevs[i]].guest;
-		struct meta_device *device = device_at(&loose, &doc->request, guest);
-
-		if (device && follow_hostdev(doc, loose.hostdevs[i], device, err) < 0)
+	for (EACH(struct vgpu_request *, req, request->vgpus, request->nvgpus)) {
+		device = is_loose_hostdev(req) ? device_at(doc, req->guest) : NULL;
+		if (device && follow_hostdev(doc, req, device, err) < 0)
 			return -err->code;
 	}
-	loose = find_loose(doc, false);
-	if (loose.ndevices < loose.nhostdevs || (loose.ndevices > loose.nhostdevs && !are_alike(&loose)))
+	for (EACH(const struct vgpu_request *, req, request->vgpus, request->nvgpus))
+		nhostdevs += is_loose_hostdev(req);
+	for (device = doc->meta.devices; device < doc->meta.devices + doc->meta.n; device++) {
+		if (!is_loose_device(doc, device, false))
+			continue;
+		first = first ? first : device;
+		alike &= are_alike(first, device);
+		ndevices++;
+	}
+	if (ndevices < nhostdevs || (ndevices > nhostdevs && !alike))
 		return 0;
-	for (size_t i = 0; i < loose.nhostdevs; i++)
-		if (follow_hostdev(doc, loose.hostdevs[i], loose.devices[i], err) < 0)
+	device = first;
+	for (EACH(struct vgpu_request *, req, request->vgpus, request->nvgpus)) {
+		if (!is_loose_hostdev(req))
+			continue;
+		while (!is_loose_device(doc, device, false))
+			device++;
+		if (follow_hostdev(doc, req, device, err) < 0)
 			return -err->code;
+	}
 	return 0;
 }
 
@@ -244,23 +243,17 @@ static void read_cpus(struct request *request, const struct xml_elem *domain)
 		request->cpus = steal_ptr(&cpus);
 }
 
-/* Lists each <vgpu:device> without a hostdev. Its errors are ignored, because the domain does not have its vGPU. */
+/* Finds each <vgpu:device> without a hostdev. Its errors are ignored, because the domain does not have its vGPU. */
 static void note_strays(struct domxml *doc)
 {
-	const struct meta *meta = &doc->meta;
 	struct err ignored;
 
-	for (size_t d = 0; d < meta->n; d++) {
-		struct vgpu_request *stray;
-
-		if (request_find(&doc->request, meta->devices[d].id))
+	for (EACH(struct meta_device *, device, doc->meta.devices, doc->meta.n)) {
+		device->stray = !request_find(&doc->request, device->wants.id);
+		if (!device->stray)
 			continue;
-		domxml_exclude(&doc->request, meta->devices[d].id);
-		stray = mem_add(&doc->strays, &doc->nstrays, sizeof(*stray));
-		stray->kind = meta->devices[d].kind;
-		text_copy(stray->id, ID_SIZE, meta->devices[d].id);
-		text_copy(stray->guest, ID_SIZE, meta->devices[d].guest);
-		meta_apply(&meta->devices[d], stray, &ignored);
+		domxml_exclude(&doc->request, device->wants.id);
+		meta_apply(device, &device->wants, &ignored);
 	}
 }
 

@@ -49,12 +49,11 @@ struct mark {
 	struct attr attrs[ATTRS];
 };
 
-/* One <vgpu:device>. `elem` is valid while the tree exists. */
+/* One <vgpu:device>. */
 struct meta_device {
-	char id[ID_SIZE];
-	enum vgpu_request_kind kind;
-	char guest[ID_SIZE]; /* its guest address; "": missing or invalid */
-	const struct xml_elem *elem;
+	struct vgpu_request wants;   /* id, kind and guest; of a stray, everything */
+	const struct xml_elem *elem; /* valid while the tree exists */
+	bool stray;                  /* no hostdev has its id */
 };
 
 struct meta {
@@ -70,9 +69,7 @@ struct domxml {
 	bool large;   /* only the hostdevs were read */
 	struct meta meta;
 	struct request request;
-	struct mark *marks;          /* one for each of request.vgpus */
-	struct vgpu_request *strays; /* <vgpu:device> elements without a hostdev */
-	size_t nstrays;
+	struct mark *marks;               /* one for each of request.vgpus */
 	bool followed;                    /* some <vgpu:device> was matched with a hostdev of another UUID */
 	char lease_project[PROJECT_SIZE]; /* from <vgpu:lease>, not from Nova; "" missing or invalid */
 	struct remarks remarks;
