@@ -229,15 +229,17 @@ int xml_parse(struct xml_doc **out, const char *bytes, size_t len, struct err *e
 	else if (!number(tree, root))
 		r = err_set(err, EINVAL, "the XML has entities in it that cannot be resolved");
 	*out = (struct xml_doc *)tree;
-	if (r < 0)
-		xml_free(steal_ptr(out));
+	if (r < 0) {
+		xml_free(out);
+		*out = NULL;
+	}
 	return r;
 }
 
-void xml_free(struct xml_doc *doc)
+void xml_free(struct xml_doc *const *doc)
 {
-	if (doc)
-		lib.xmlFreeDoc(&doc->tree);
+	if (*doc)
+		lib.xmlFreeDoc(&(*doc)->tree);
 }
 
 static const struct xml_elem *elem_of(const xmlNode *node)

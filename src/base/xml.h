@@ -27,7 +27,9 @@ struct xml_elem; /* owned by the document, as are the strings that the functions
  *   -ELIBACC: libxml2 cannot be loaded
  */
 int xml_parse(struct xml_doc **out, const char *bytes, size_t len, struct err *err);
-void xml_free(struct xml_doc *doc);
+void xml_free(struct xml_doc *const *doc);
+
+#define autoxml __attribute__((cleanup(xml_free)))
 
 const struct xml_elem *xml_root(const struct xml_doc *doc);
 

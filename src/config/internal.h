@@ -4,8 +4,8 @@
  *
  *     config_ini.c     text -> sections, keys and values (the only file with inih)
  *     config_keys.c    a key and its value -> struct draft, by the table of its section
- *     config_nova.c    the entries of nova.conf that count -> struct draft, by the tables of our keys
- *     config_draft.c   struct draft -> struct config, with the checks that need all files
+ *     config_draft.c   the entries of nova.conf that count -> struct draft, by the tables of our keys; struct draft ->
+ *                      struct config, with the checks that need all files
  *     config.c         which files, in which order, and whether they are trusted; messages; the public functions
  */
 #pragma once
@@ -96,9 +96,6 @@ void config_ini_read(struct draft *draft, const char *name, bool nova, char *tex
 
 /* Adds a header (`value` NULL) or key of a nova.conf to draft->entries, if it defines the pool. -EINVAL: too many. */
 int config_nova_take(struct draft *draft, const struct location *at, char *value);
-
-/* Applies the enabled types of the nova.conf files and their sections, unless our files have them. */
-void config_nova_apply(struct draft *draft);
 
 /* Returns a type's section: ours, or nova.conf's if our files have none, or NULL. */
 struct section *config_draft_find(const struct draft *draft, const char *type);

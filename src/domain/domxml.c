@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The domain XML: the search before a parse, the steps of a parse, and the domain's name and UUID. */
+/*
+ * The domain XML: the search before a parse, the steps of a parse, and where the parts that an edit replaces are.
+ *
+ * The scan finds start tags and attributes in the bytes, without libxml2. In a document that libxml2 has found
+ * well-formed and without a document type, every element has one start tag, in document order, and '<' begins only
+ * tags, comments, CDATA and instructions.
+ */
 #include "domain/domxml.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,6 +68,195 @@ bool domxml_uuid(char out[UUID_SIZE], const char *text)
 	return *text == '\0' && uuid_parse(out, plain);
 }
 
+struct scan {
+	const char *at, *end;
+};
+
+/* Returns the end of the markup at `at`, and in *is_tag if it is a start tag. NULL: no end, or a document type. */
+static const char *skip_markup(const char *at, const char *end, bool *is_tag)
+{
+	static const char *const others[][2] = {
+		{ "<!--", "-->" }, { "<![CDATA[", "]]>" }, { "<?", "?>" }, { "</", ">" }
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		const char *open = others[i][0], *close = others[i][1];
+		size_t n = strlen(open);
+
+		if ((size_t)(end - at) < n || memcmp(at, open, n) != 0)
+			continue;
+		/* Search behind `open`, because "<!-->" does not close a comment. */
+		at = memmem(at + n, (size_t)(end - at) - n, close, strlen(close));
+		return at ? at + strlen(close) : NULL;
+	}
+	*is_tag = end - at > 1 && at[1] != '!';
+	/* A '>' within quotes does not end a tag. */
+	for (; *is_tag && at && at < end; at++) {
+		if (*at == '>')
+			return at + 1;
+		if (*at == '"' || *at == '\'')
+			at = memchr(at + 1, *at, (size_t)(end - at) - 1);
+		if (!at)
+			return NULL;
+	}
+	return NULL;
+}
+
+/* Finds the next start tag or empty element. 1: found; 0: no more tags; -EINVAL: malformed, or a document type. */
+static int scan_tag(struct scan *scan, struct span *tag)
+{
+	bool is_tag = false;
+
+	while (!is_tag) {
+		tag->from = memchr(scan->at, '<', (size_t)(scan->end - scan->at));
+		if (!tag->from)
+			return 0;
+		tag->to = skip_markup(tag->from, scan->end, &is_tag);
+		if (!tag->to)
+			return -EINVAL;
+		scan->at = tag->to;
+	}
+	return 1;
+}
+
+/* Skips a name, which ends before white space, '=', '/' or '>'. */
+static const char *skip_name(const char *at, const char *end)
+{
+	while (at < end && !isspace((unsigned char)*at) && *at != '=' && *at != '/' && *at != '>')
+		at++;
+	return at;
+}
+
+static bool is_name(struct span word, const char *name)
+{
+	size_t n = strlen(name);
+
+	return (size_t)(word.to - word.from) == n && memcmp(word.from, name, n) == 0;
+}
+
+/* True if the tag has this name, apart from its prefix. */
+static bool scan_tag_is(struct span tag, const char *name)
+{
+	struct span word = { tag.from + 1, skip_name(tag.from + 1, tag.to) };
+	const char *colon = memchr(word.from, ':', (size_t)(word.to - word.from));
+
+	return is_name((struct span){ colon ? colon + 1 : word.from, word.to }, name);
+}
+
+/* Finds the next attribute, behind the tag's name or the attribute before. Returns false if no other follows. */
+static bool scan_attr(struct scan *tag, struct span *name, struct attr *attr)
+{
+	const char *at = tag->at, *close;
+
+	while (at < tag->end && isspace((unsigned char)*at))
+		at++;
+	*name = (struct span){ at, skip_name(at, tag->end) };
+	at = name->to;
+	while (at < tag->end && (isspace((unsigned char)*at) || *at == '='))
+		at++;
+	/* The end of the tag, '>' or "/>", has neither a name nor a quote. */
+	if (name->from == name->to || at >= tag->end || (*at != '"' && *at != '\''))
+		return false;
+	close = memchr(at + 1, *at, (size_t)(tag->end - at) - 1);
+	if (!close)
+		return false;
+	*attr = (struct attr){ .whole = { tag->at, close + 1 }, .value = { at + 1, close } };
+	tag->at = close + 1;
+	return true;
+}
+
+bool domxml_peek_uuid(char out[UUID_SIZE], const char *xml, size_t len)
+{
+	enum { PEEK = 4096 };
+	struct scan scan = { xml, xml + len };
+	autofree char *text = NULL;
+	char uuid[64];
+	struct span tag;
+	int at = 0, end = 0;
+
+	if (scan_tag(&scan, &tag) != 1 || !scan_tag_is(tag, "domain"))
+		return false;
+	len = (size_t)(scan.end - scan.at);
+	text = mem_strndup(scan.at, len < PEEK ? len : PEEK);
+	(void)sscanf(text, " <name>%n", &at);
+	if (!at)
+		return false;
+	at += (int)strcspn(text + at, "<");
+	return sscanf(text + at, "</name> <uuid>%63[^<]</uuid>%n", uuid, &end) == 1 && end && domxml_uuid(out, uuid);
+}
+
+#define FACT_ATTR(name)                                                                                                \
+	{ PART_DEVICE, #name, offsetof(struct migration_facts, name), sizeof(((struct migration_facts *)0)->name) }
+
+const struct domxml_attr domxml_attrs[ATTRS] = {
+	[TRAIT] = { PART_HOSTDEV, "type" },
+	{ PART_HOSTDEV, "managed" },
+	{ PART_HOSTDEV, "model" },
+	[ADDRESS] = { PART_ADDRESS, "uuid" },
+	{ PART_ADDRESS, "domain" },
+	{ PART_ADDRESS, "bus" },
+	{ PART_ADDRESS, "slot" },
+	{ PART_ADDRESS, "function" },
+	[META] = { PART_DEVICE, "uuid" },
+	{ PART_DEVICE, "address" },
+	[FACT] = FACT_ATTR(type),
+	FACT_ATTR(name),
+	FACT_ATTR(framework),
+	FACT_ATTR(model),
+	FACT_ATTR(driver),
+};
+
+/*
+ * Locates the attributes of a tag. libxml2 has them in the same order, without those that declare a namespace. Returns
+ * false if the tag does not match the element.
+ */
+static bool locate_attrs(struct mark *mark, enum part part, struct span tag)
+{
+	static const char *const names[PARTS] = { "hostdev", "address", "device" };
+	struct scan scan = { skip_name(tag.from + 1, tag.to), tag.to };
+	const char *name;
+	struct span word;
+	struct attr attr;
+	size_t n = 0;
+
+	while (scan_attr(&scan, &word, &attr)) {
+		if (is_name(word, "xmlns") || (word.to - word.from > 6 && memcmp(word.from, "xmlns:", 6) == 0))
+			continue;
+		name = xml_attr_name(mark->elems[part], n++);
+		if (!name || (size_t)(word.to - word.from) < strlen(name) ||
+		    !is_name((struct span){ word.to - strlen(name), word.to }, name))
+			return false;
+		for (size_t i = 0; i < ATTRS; i++)
+			if (domxml_attrs[i].part == part && strcmp(domxml_attrs[i].name, name) == 0 &&
+			    !mark->attrs[i].value.from)
+				mark->attrs[i] = attr;
+	}
+	return scan_tag_is(tag, names[part]) && !xml_attr_name(mark->elems[part], n);
+}
+
+/* Locates the marks. -EINVAL: the bytes do not have the `count` elements that libxml2 found. */
+static int locate(struct domxml *doc, size_t count, struct err *err)
+{
+	autofree struct span *tags = mem_new(count + 1, sizeof(*tags));
+	struct scan scan = { doc->xml, doc->xml + doc->len };
+	size_t n = 0;
+	bool found;
+	int r;
+
+	while (n <= count && (r = scan_tag(&scan, &tags[n])) > 0)
+		n++;
+	found = r == 0 && n == count;
+	for (size_t i = 0; i < doc->request.nvgpus; i++)
+		for (enum part part = 0; part < PARTS && found; part++) {
+			const struct xml_elem *elem = doc->marks[i].elems[part];
+
+			found = !elem || locate_attrs(&doc->marks[i], part, tags[xml_index(elem)]);
+		}
+	return found ? 0
+		     : err_set(err, EINVAL,
+			       "domain XML: cannot be edited: its tags do not match the elements that libxml2 finds");
+}
+
 /* A domain that is not defined yet may have no UUID, because libvirt then makes one. */
 static int read_identity(struct request *request, const struct xml_elem *domain, bool is_file, struct err *err)
 {
@@ -96,7 +292,7 @@ static int read_suspended(struct domxml *doc, const struct xml_elem *domain, str
 		return -err->code;
 	for (size_t i = 0; i < doc->request.nvgpus; i++)
 		doc->marks[i].elems[PART_DEVICE] = NULL;
-	return domxml_locate(doc, xml_count(tree), err);
+	return locate(doc, xml_count(tree), err);
 }
 
 static int read_all(struct domxml *doc, const struct xml_doc *tree, unsigned int flags, struct err *err)
@@ -117,7 +313,7 @@ static int read_all(struct domxml *doc, const struct xml_doc *tree, unsigned int
 		return -err->code;
 	if (flags & DOMXML_REMARKS)
 		domxml_look(doc, domain);
-	return domxml_locate(doc, xml_count(tree), err);
+	return locate(doc, xml_count(tree), err);
 }
 
 int domxml_parse(struct domxml **out, const char *xml, size_t len, unsigned int flags, struct err *err)

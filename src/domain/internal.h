@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * What the files of domxml share. domxml.c runs the steps of a parse: domxml_meta.c reads the metadata, then
- * domxml_request.c the hostdevs; domxml_remark.c notes what is ignored; domxml_scan.c finds the bytes that an edit
- * would replace. Then the tree is freed.
+ * domxml_request.c the hostdevs; domxml_remark.c notes what is ignored; domxml.c finds the bytes that an edit would
+ * replace. Then the tree is freed.
  */
 #pragma once
 
@@ -81,13 +81,6 @@ int domxml_hostdevs(struct domxml **out, const char *xml, size_t len, unsigned i
 /* domxml.c: adds an ID that no vGPU of the domain may get. */
 void domxml_exclude(struct request *request, const char *id);
 
-static inline void domxml_auto_xml(struct xml_doc **tree)
-{
-	xml_free(*tree);
-}
-
-#define autoxml __attribute__((cleanup(domxml_auto_xml)))
-
 /* domxml.c: reads a UUID in any spelling that libvirt accepts. */
 bool domxml_uuid(char out[UUID_SIZE], const char *text);
 
@@ -106,6 +99,3 @@ int request_read(struct domxml *doc, const struct xml_elem *domain, const struct
 
 /* domxml_remark.c: collects doc->remarks and request.past. Call it after request_read(). */
 void domxml_look(struct domxml *doc, const struct xml_elem *domain);
-
-/* domxml_scan.c: locates the marks. -EINVAL: the bytes do not have the `count` elements that libxml2 found. */
-int domxml_locate(struct domxml *doc, size_t count, struct err *err);
