@@ -250,7 +250,7 @@ static void put_lease(FILE *f, const struct domxml *doc, const struct migration_
 	}
 	for (EACH(const struct meta_device *, device, doc->meta.devices, doc->meta.n))
 		if (device->stray)
-			put_device(f, doc, &device->wants, &device->wants.facts);
+			put_device(f, doc, &device->request, &device->request.facts);
 	fputs("\n</lease>", f);
 }
 

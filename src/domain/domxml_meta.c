@@ -71,12 +71,12 @@ static int read_id(struct meta_device *device, struct err *err)
 
 	if (!uuid == !address)
 		return err_set(err, EINVAL, "<vgpu:device>: expected either uuid='...' or address='...'");
-	device->wants.kind = uuid ? REQUEST_MDEV : REQUEST_PCI;
-	if (uuid ? !domxml_uuid(device->wants.id, uuid) : !pci_parse(device->wants.id, address))
+	device->request.kind = uuid ? REQUEST_MDEV : REQUEST_PCI;
+	if (uuid ? !domxml_uuid(device->request.id, uuid) : !pci_parse(device->request.id, address))
 		return err_set(err, EINVAL, "<vgpu:device %s='%.64s'>: not a %s", uuid ? "uuid" : "address",
 			       uuid ? uuid : address, uuid ? "UUID" : "PCI address such as 0000:41:00.4");
-	if (!guest || !pci_parse(device->wants.guest, guest))
-		device->wants.guest[0] = '\0';
+	if (!guest || !pci_parse(device->request.guest, guest))
+		device->request.guest[0] = '\0';
 	return 0;
 }
 
@@ -89,8 +89,9 @@ static int read_devices(struct meta *meta, const struct xml_elem *lease, struct 
 
 		if (read_id(&device, err) < 0)
 			return -err->code;
-		if (meta_find(meta, device.wants.id))
-			return err_set(err, EINVAL, "metadata: two <vgpu:device> name %s; remove one", device.wants.id);
+		if (meta_find(meta, device.request.id))
+			return err_set(err, EINVAL, "metadata: two <vgpu:device> name %s; remove one",
+				       device.request.id);
 		if (meta->n == REQUEST_MAX)
 			return err_set(err, EINVAL, "metadata: more than %d <vgpu:device>", REQUEST_MAX);
 		*(struct meta_device *)mem_add(&meta->devices, &meta->n, sizeof(device)) = device;
@@ -157,7 +158,7 @@ int meta_apply(const struct meta_device *device, struct vgpu_request *req, struc
 	const struct xml_elem *elem = device->elem;
 
 	req->has_metadata = true;
-	req->has_guest = strcmp(device->wants.guest, req->guest) == 0;
+	req->has_guest = strcmp(device->request.guest, req->guest) == 0;
 	req->has_params = xml_attr(elem, "params") != NULL;
 	for (size_t i = FACT; i < ATTRS; i++)
 		if (take_attr((char *)&req->facts + domxml_attrs[i].fact, domxml_attrs[i].size, elem,

@@ -182,6 +182,6 @@ void domxml_look(struct domxml *doc, const struct xml_elem *domain)
 	for (EACH(const struct meta_device *, device, doc->meta.devices, doc->meta.n))
 		if (device->stray && !doc->meta.suspended && !is_full(doc))
 			remark_add(&doc->remarks, "correct the <hostdev>, or remove the <vgpu:device>",
-				   "<vgpu:device> of %s: no <hostdev> of the domain has this %s", device->wants.id,
-				   device->wants.kind == REQUEST_MDEV ? "UUID" : "address");
+				   "<vgpu:device> of %s: no <hostdev> of the domain has this %s", device->request.id,
+				   device->request.kind == REQUEST_MDEV ? "UUID" : "address");
 }

@@ -142,13 +142,13 @@ static bool is_loose_hostdev(const struct vgpu_request *req)
 
 static bool is_loose_device(const struct domxml *doc, const struct meta_device *device, bool with_guest)
 {
-	return device->wants.kind == REQUEST_MDEV && !*device->wants.guest != with_guest &&
-	       !request_find(&doc->request, device->wants.id);
+	return device->request.kind == REQUEST_MDEV && !*device->request.guest != with_guest &&
+	       !request_find(&doc->request, device->request.id);
 }
 
 static int follow_hostdev(struct domxml *doc, struct vgpu_request *req, struct meta_device *device, struct err *err)
 {
-	text_copy(device->wants.id, ID_SIZE, req->id);
+	text_copy(device->request.id, ID_SIZE, req->id);
 	doc->marks[req - doc->request.vgpus].elems[PART_DEVICE] = device->elem;
 	doc->followed = true;
 	return meta_apply(device, req, err);
@@ -163,7 +163,7 @@ static struct meta_device *device_at(const struct domxml *doc, const char *guest
 	for (EACH(const struct vgpu_request *, req, doc->request.vgpus, doc->request.nvgpus))
 		nhostdevs += is_loose_hostdev(req) && strcmp(req->guest, guest) == 0;
 	for (EACH(struct meta_device *, device, doc->meta.devices, doc->meta.n))
-		if (is_loose_device(doc, device, true) && strcmp(device->wants.guest, guest) == 0) {
+		if (is_loose_device(doc, device, true) && strcmp(device->request.guest, guest) == 0) {
 			found = device;
 			ndevices++;
 		}
@@ -249,11 +249,11 @@ static void note_strays(struct domxml *doc)
 	struct err ignored;
 
 	for (EACH(struct meta_device *, device, doc->meta.devices, doc->meta.n)) {
-		device->stray = !request_find(&doc->request, device->wants.id);
+		device->stray = !request_find(&doc->request, device->request.id);
 		if (!device->stray)
 			continue;
-		domxml_exclude(&doc->request, device->wants.id);
-		meta_apply(device, &device->wants, &ignored);
+		domxml_exclude(&doc->request, device->request.id);
+		meta_apply(device, &device->request, &ignored);
 	}
 }
 

@@ -51,7 +51,7 @@ struct mark {
 
 /* One <vgpu:device>. */
 struct meta_device {
-	struct vgpu_request wants;   /* id, kind and guest; of a stray, everything */
+	struct vgpu_request request; /* id, kind and guest; for a stray device also its facts and preferences */
 	const struct xml_elem *elem; /* valid while the tree exists */
 	bool stray;                  /* no hostdev has its id */
 };
