@@ -338,13 +338,15 @@ const struct key config_mdev_keys[] = {
 	{ 0 },
 };
 
-/* In "project:ID = N" the parser splits at ':', so the value is "ID = N". */
+/* The parser splits "project:ID = N" at its first separator, so the value is "ID = N", or "ID : N". */
 static int set_project(const struct setting *t, char *value)
 {
 	struct config *config = t->draft->config;
 	char *limit = strchr(value, '='), id[PROJECT_SIZE], *name;
 	struct quota *q;
 
+	if (!limit)
+		limit = strrchr(value, ':');
 	if (!limit)
 		return config_mistake(t->draft, &t->at, "expected project:ID = NUMBER, or unlimited");
 	*limit++ = '\0';

@@ -284,10 +284,11 @@ static void policy(void)
 static void quotas(void)
 {
 	parse(A "[quota]\nproject:5f1c0000000000000000000000000000 = 4\nproject: b =unlimited # all\n"
-		"default = 2\nnone = 0\n");
+		"project:d : 3\nproject:e:1\ndefault: 2\nnone = 0\n");
 
 	ok(config_quota(&c, "5f1c0000000000000000000000000000") == 4, "a project's quota, whose : is inih's separator");
 	ok(config_quota(&c, "b") == NO_LIMIT, "unlimited is a quota");
+	ok(config_quota(&c, "d") == 3 && config_quota(&c, "e") == 1, "the second separator can be a : as well");
 	ok(config_quota(&c, "c") == 2, "other projects have the default");
 	ok(config_quota(&c, "") == 0, "domains without a project have theirs");
 	parse(A);
