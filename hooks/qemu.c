@@ -19,7 +19,6 @@
 
 #include "act/lifecycle.h"
 #include "base/args.h"
-#include "base/auto.h"
 #include "base/mem.h"
 #include "model/event.h"
 #include "look/inventory.h"

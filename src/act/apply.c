@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/auto.h"
 #include "act/release.h"
 #include "look/mdevctl_files.h"
 #include "internal.h"

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/auto.h"
 #include "base/mem.h"
 #include "look/typelist.h"
 #include "sys/timed_child.h"

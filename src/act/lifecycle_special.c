@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/auto.h"
+#include "base/mem.h"
 #include "sys/log.h"
 #include "look/libvirt_files.h"
 #include "look/hostdev_filter.h"

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/auto.h"
 #include "base/ident.h"
 #include "base/mem.h"
 #include "act/preview.h"

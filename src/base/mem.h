@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Allocates memory. If it runs out, the program ends, with one line on standard error and in the log; ARCHITECTURE.md
- * says why that does no harm. Free memory with free(), or with mem_free() if an arena may be in use.
+ * Allocates memory, and frees or closes what a variable has at the end of its scope. If memory runs out, the program
+ * ends, with one line on standard error and in the log; ARCHITECTURE.md says why that does no harm. Free memory with
+ * free(), or with mem_free() if an arena may be in use.
  */
 #pragma once
 
+#include <dirent.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 /* Sets the exit status of a program that runs out of memory; the default is 1. */
 void mem_exit_status(int status);
@@ -62,3 +66,52 @@ void mem_free(void *p);
 /* Opens a stream to memory, like open_memstream(3). Only mem_close() sets *text and *len. */
 FILE *mem_open(char **text, size_t *len) __attribute__((returns_nonnull));
 void mem_close(FILE *stream);
+
+/* autofree, autoclose, autoclosedir and autofclose free or close a variable at the end of its scope. */
+static inline void auto_free(void *p)
+{
+	mem_free(*(void **)p);
+}
+
+static inline void auto_close(const int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+}
+
+static inline void auto_closedir(DIR **dir)
+{
+	if (*dir)
+		closedir(*dir);
+}
+
+static inline void auto_fclose(FILE **file)
+{
+	if (*file)
+		fclose(*file);
+}
+
+#define autofree __attribute__((cleanup(auto_free)))
+#define autoclose __attribute__((cleanup(auto_close)))
+#define autoclosedir __attribute__((cleanup(auto_closedir)))
+#define autofclose __attribute__((cleanup(auto_fclose)))
+
+/* Returns the descriptor and sets the variable to -1, so that the end of its scope does not close it. */
+static inline int steal_fd(int *fd)
+{
+	int r = *fd;
+
+	*fd = -1;
+	return r;
+}
+
+/* Returns the pointer and sets the variable to NULL, so that the end of its scope does not free it. */
+static inline void *steal_ptr(void *pp)
+{
+	void *r = *(void **)pp;
+
+	*(void **)pp = NULL;
+	return r;
+}
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/auto.h"
 #include "base/mem.h"
 
 size_t text_char(const char *at, unsigned *c)

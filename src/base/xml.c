@@ -11,7 +11,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/auto.h"
 #include "base/mem.h"
 
 /* libxml2's own objects. Their _private is ours: the number of elements, and the element's index. */

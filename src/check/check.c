@@ -6,9 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-#include "base/auto.h"
 #include "base/mem.h"
 #include "look/inventory.h"
 #include "look/libvirt_files.h"

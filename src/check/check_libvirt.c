@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "internal.h"
-#include "base/auto.h"
+#include "base/mem.h"
 #include "domain/domxml.h"
 #include "look/inventory.h"
 #include "look/libvirt_files.h"

@@ -2,7 +2,6 @@
 /* Compares mdevctl's definitions, and what nova-compute counts on each pGPU, with the existing vGPUs. */
 #include <string.h>
 
-#include "base/auto.h"
 #include "base/mem.h"
 #include "internal.h"
 #include "look/libvirt_files.h"

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "internal.h"
-#include "base/auto.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "decide/capacity.h"

@@ -6,11 +6,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/auto.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "look/inventory.h"
 #include "internal.h"
-#include "act/preview.h"
 #include "state/history.h"
 
 struct start {

@@ -8,10 +8,8 @@
 #include <sys/stat.h>
 
 #include "internal.h"
-#include "base/auto.h"
 #include "base/mem.h"
 #include "act/gc.h"
-#include "base/text.h"
 #include "sys/sys.h"
 #include "look/mdevctl_files.h"
 

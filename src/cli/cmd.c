@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/auto.h"
 #include "base/ident.h"
 #include "base/mem.h"
 #include "base/text.h"

@@ -4,13 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/auto.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/status.h"
 #include "act/gc.h"
 #include "decide/capacity.h"
-#include "state/history.h"
 #include "look/looked.h"
 
 void cmd_gc_ask(struct cmd *cmd, struct gc *pass)

@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/auto.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/cmd.h"

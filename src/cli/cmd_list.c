@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "act/gc.h"
-#include "base/auto.h"
 #include "base/mem.h"
 #include "cli/status.h"
 

@@ -7,7 +7,6 @@
 #include <systemd/sd-journal.h>
 #include <unistd.h>
 
-#include "base/auto.h"
 #include "base/ident.h"
 #include "base/mem.h"
 #include "base/text.h"

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/auto.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/cmd.h"

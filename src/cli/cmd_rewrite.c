@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/auto.h"
 #include "cli/cmd.h"
 #include "domain/domxml.h"
 #include "base/mem.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/auto.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "sys/log.h"
 #include "cli/status.h"

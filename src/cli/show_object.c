@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/auto.h"
+#include "base/mem.h"
 #include "cli/status.h"
 #include "look/inventory.h"
 #include "look/mdevctl_files.h"

@@ -5,10 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/auto.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "state/history.h"
 #include "look/looked.h"
 
 struct shapes {

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/auto.h"
 #include "base/mem.h"
 #include "base/text.h"
 

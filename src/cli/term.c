@@ -10,7 +10,6 @@
 #include <unistd.h>
 #include <wchar.h>
 
-#include "base/auto.h"
 #include "base/mem.h"
 #include "base/text.h"
 

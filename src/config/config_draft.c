@@ -10,7 +10,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/auto.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "internal.h"

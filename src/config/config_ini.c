@@ -13,7 +13,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "base/auto.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "internal.h"
 

@@ -5,7 +5,6 @@
 #include <limits.h>
 #include <string.h>
 
-#include "base/auto.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "internal.h"

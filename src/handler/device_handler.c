@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/auto.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "sys/log.h"
 #include "look/inventory.h"

@@ -9,7 +9,7 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-#include "base/auto.h"
+#include "base/mem.h"
 #include "act/release.h"
 #include "model/event.h"
 #include "sys/log.h"

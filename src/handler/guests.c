@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/auto.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "look/migration_facts.h"
 #include "sys/log.h"

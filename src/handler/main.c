@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "base/args.h"
-#include "base/auto.h"
+#include "base/mem.h"
 #include "handler/handler.h"
 #include "look/inventory.h"
 #include "check/check.h"

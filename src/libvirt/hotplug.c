@@ -8,7 +8,7 @@
 
 #include "act/lifecycle.h"
 #include "act/preview.h"
-#include "base/auto.h"
+#include "base/mem.h"
 #include "act/release.h"
 #include "look/inventory.h"
 #include "internal.h"

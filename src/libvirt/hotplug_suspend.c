@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/auto.h"
 #include "libvirt/hotplug.h"
 #include "internal.h"
 #include "base/mem.h"

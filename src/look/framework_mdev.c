@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/auto.h"
 #include "base/mem.h"
 #include "internal.h"
 #include "base/text.h"

@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/auto.h"
 #include "base/mem.h"
 #include "internal.h"
 #include "base/text.h"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/auto.h"
+#include "base/mem.h"
 #include "internal.h"
 #include "look/pool.h"
 #include "base/text.h"

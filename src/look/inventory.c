@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/auto.h"
 #include "base/mem.h"
 #include "internal.h"
 #include "look/pool.h"

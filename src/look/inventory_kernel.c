@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/statvfs.h>
 
-#include "base/auto.h"
+#include "base/mem.h"
 
 const struct framework_ops *const framework_ops[FW_VF + 1] = { &framework_mdev, &framework_variant, &framework_vf };
 

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/auto.h"
 #include "base/mem.h"
 #include "internal.h"
 #include "base/text.h"

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/auto.h"
 #include "base/mem.h"
 #include "config/config.h"
 #include "internal.h"

@@ -12,7 +12,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/auto.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "sys/timed_child.h"

@@ -12,7 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/auto.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "sys/sys.h"

@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/auto.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "look/inventory.h"

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/auto.h"
 #include "base/mem.h"
 #include "base/text.h"
 

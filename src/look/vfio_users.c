@@ -19,7 +19,6 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "base/auto.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "look/inventory.h"

@@ -4,7 +4,7 @@
 
 #include <syslog.h>
 
-#include "base/auto.h"
+#include "base/mem.h"
 #include "sys/log.h"
 
 enum { IDS_MAX = 16, FIELDS = 8 };

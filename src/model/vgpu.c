@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "base/auto.h"
+#include "base/mem.h"
 #include "base/text.h"
 
 bool type_is_named(const char *name, const char *word)

@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/auto.h"
+#include "base/mem.h"
 #include "sys/sys.h"
 #include "sim/fuse.h"
 

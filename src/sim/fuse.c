@@ -8,7 +8,6 @@
 #include <poll.h>
 #include <string.h>
 
-#include "base/auto.h"
 #include "base/mem.h"
 #include "sys/sys.h"
 #include "internal.h"

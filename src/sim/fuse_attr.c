@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "sim/fuse.h"
-#include "base/auto.h"
 #include "base/mem.h"
 #include "internal.h"
 

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "base/auto.h"
 #include "base/mem.h"
 #include "sim/fuse.h"
 #include "sim/vfio.h"

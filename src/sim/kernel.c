@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/auto.h"
 #include "base/mem.h"
 
 enum { LOG_MAX = 4 << 20 }; /* bytes; a longer log loses its older half */

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/args.h"
-#include "base/auto.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "sim/control.h"

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/auto.h"
+#include "base/mem.h"
 
 const char *const sim_node_cpus[SIM_NODES] = { "0-15", "16-31" };
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/auto.h"
+#include "base/mem.h"
 #include "sim/device.h"
 #include "sim/instances.h"
 #include "sim/vf.h"

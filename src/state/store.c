@@ -15,7 +15,6 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "base/auto.h"
 #include "base/mem.h"
 #include "state/history.h"
 

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/auto.h"
+#include "base/mem.h"
 
 static int64_t clock_ms(clockid_t clock)
 {

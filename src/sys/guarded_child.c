@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/auto.h"
+#include "base/mem.h"
 #include "sys/sys.h"
 
 /* The child sends the length before the data: without it, data that end with a crash would seem whole. */

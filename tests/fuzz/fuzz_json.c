@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/auto.h"
+#include "base/mem.h"
 #include "base/json.h"
 #include "lib/stand_in.h"
 

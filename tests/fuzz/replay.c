@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 
-#include "base/auto.h"
 #include "base/mem.h"
 #include "sys/sys.h"
 #include "lib/tap.h"

@@ -19,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/auto.h"
+#include "base/mem.h"
 
 static int tap_run, tap_failed;
 
