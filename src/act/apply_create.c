@@ -29,11 +29,17 @@ struct creation {
 	struct mdev_attrs attrs;
 };
 
+/* Reads the capacity in the child that creates, because a second child would cost as much as a hundred reads. */
 static int create_device(void *arg, struct err *err)
 {
 	const struct creation *creation = arg;
-	int r = kernel_create(creation->host, creation->vgpu, err);
+	int r = framework_of(creation->vgpu)->available(creation->host, creation->vgpu, err);
 
+	if (r == 0)
+		return err_set(err, ENOSPC, "no instance left at creation time");
+	if (r < 0)
+		return r == -ETIMEDOUT ? no_answer(err) : r;
+	r = kernel_create(creation->host, creation->vgpu, err);
 	/* ETIMEDOUT would mean a hang, but this ETIMEDOUT is an error of the driver. */
 	return r == -ETIMEDOUT ? err_recode(err, EIO) : r;
 }
@@ -59,17 +65,22 @@ static int left_ms(const struct creation *creation)
 	return left > LEAST_MS ? left : LEAST_MS;
 }
 
-static int run_child(struct creation *creation, int (*write)(void *, struct err *), struct err *err)
+static int run_child(struct creation *creation, int (*write)(void *, struct err *), int answer_ms, struct err *err)
 {
 	const int locks[] = { creation->apply->lock, creation->work };
 
-	return timed_child_run(write, creation, creation->host->root, locks, left_ms(creation), err);
+	return timed_child_run(write, creation, creation->host->root, locks, left_ms(creation), answer_ms, err);
 }
 
 static int write_create(struct creation *creation, struct err *err)
 {
-	int r = run_child(creation, create_device, err), exists;
+	int r = run_child(creation, create_device, BOUNDED_ANSWER_MS, err), exists;
 
+	if (r == -EHOSTDOWN) {
+		/* The child hangs in a read, and will not write. The work lock ends when the lease is dropped. */
+		store_unlock_pgpu(creation->apply->lock);
+		return no_answer(err);
+	}
 	if (r == -ETIMEDOUT)
 		return err_set(
 			err, ETIMEDOUT,
@@ -97,7 +108,7 @@ static int read_attrs(struct creation *creation, struct err *err)
 /* Sets the attributes and the parameters in a child, because these writes can hang. */
 static int write_params(struct creation *creation, struct err *err)
 {
-	int r = *creation->params || creation->attrs.n ? run_child(creation, set_params, err) : 0;
+	int r = *creation->params || creation->attrs.n ? run_child(creation, set_params, 0, err) : 0;
 
 	return r == -ETIMEDOUT
 		       ? err_set(err, ETIMEDOUT,
@@ -130,19 +141,11 @@ static int complete(struct creation *creation, struct err *err)
 
 static int create(struct creation *creation, struct applied *done, struct err *err)
 {
-	int r;
-
 	if (sys_left_ms(creation->end) == 0)
 		return err_set(
 			err, ECANCELED,
 			"no time is left within lock_timeout and create_timeout to create %s on %s (troubleshooting: no-time-is-left)",
 			creation->vgpu->type, creation->vgpu->parent);
-	/* Ask before the write: a driver that hangs in this read is not kept waiting for, and keeps no lock. */
-	r = framework_of(creation->vgpu)->available(creation->host, creation->vgpu, err);
-	if (r == 0)
-		return err_set(err, ENOSPC, "no instance left at creation time");
-	if (r < 0)
-		return r == -ETIMEDOUT ? no_answer(err) : r;
 	if (write_create(creation, err) < 0)
 		return -err->code;
 	done->made = true;

@@ -199,7 +199,7 @@ static int removal_write(struct removal *removal, int wait_ms, struct err *err)
 	int r;
 
 	removal->wait_ms = wait_ms;
-	r = timed_child_run(remove_device, removal, host->root, locks, wait_ms + REMOVE_SLACK_MS, err);
+	r = timed_child_run(remove_device, removal, host->root, locks, wait_ms + REMOVE_SLACK_MS, 0, err);
 	if (r == -ETIMEDOUT)
 		close(steal_fd(&removal->lock));
 	/* -EINTR: the child was killed after its write, which may have removed the device. */

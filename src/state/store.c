@@ -336,6 +336,11 @@ int store_lock_pgpu(const struct store *store, const char *pgpu, int wait_ms, st
 	return take_lock(store, lock_name(name, pgpu), wait_ms, err);
 }
 
+void store_unlock_pgpu(int lock)
+{
+	flock(lock, LOCK_UN);
+}
+
 int store_lock_holder(const struct store *store, const char *pgpu, int waited_ms, struct err *err)
 {
 	char name[LOCK_NAME_SIZE];

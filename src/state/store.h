@@ -88,8 +88,12 @@ void store_note_call(const char *root);
 int store_lock(struct store *store, int wait_ms, struct err *err);
 void store_unlock(struct store *store);
 
-/* Takes a pGPU's lock and returns its descriptor. Closing all copies ends the lock. -ETIMEDOUT names the holder. */
+/*
+ * Takes a pGPU's lock and returns its descriptor. Closing all copies, or store_unlock_pgpu() on one of them, ends the
+ * lock. -ETIMEDOUT names the holder.
+ */
 int store_lock_pgpu(const struct store *store, const char *pgpu, int wait_ms, struct err *err);
+void store_unlock_pgpu(int lock);
 
 /* Is this lock file locked? Creates and writes nothing. */
 bool store_locked(const struct store *store, const char *name);
@@ -109,8 +113,8 @@ bool store_lock_hung(const struct store *store, const char *pgpu, int64_t longes
 /*
  * Takes the work lock of a vGPU and returns its descriptor. A process that creates, takes over or removes the vGPU
  * takes the lock before the lease shows this, and holds it until the lease records the outcome. A child that writes to
- * the driver keeps a copy. Needs the store's lock, but no space in /run. -EAGAIN: another process holds the lock.
- * Closing all copies, or store_unlock_vgpu() on one of them, ends the lock.
+ * the driver keeps a copy. Needs the store's lock, but no space in /run. -EAGAIN: another process holds the lock. The
+ * lock ends in the same ways as a pGPU's.
  */
 int store_lock_vgpu(const struct store *store, const char *id, struct err *err);
 void store_unlock_vgpu(const char *id, int lock);

@@ -25,10 +25,12 @@ enum { STEP_MS = 10, LEFT = -1 };
 
 /* The state of the work, in memory shared with the child. */
 struct job {
-	bool looks; /* all of the work is reads, each with the limit wait_ms; false: wait_ms is for all of it */
-	int wait_ms;
-	atomic_llong asked_ms; /* when the last read began; of work that writes, when all of it began */
-	atomic_llong met_ms;   /* when the reads of `who` began; together they may take 2 * wait_ms */
+	bool looks; /* all of the work is reads */
+	int wait_ms, read_ms;
+	atomic_llong began_ms; /* when the limit of wait_ms for all of the work began */
+	atomic_bool reads;     /* the current call is a read with a limit of its own, read_ms */
+	atomic_llong asked_ms; /* when the last read with the limit read_ms began */
+	atomic_llong met_ms;   /* when the reads of `who` began; together they may take 2 * read_ms */
 	atomic_int step;       /* odd: in a call that can hang; even: between calls; LEFT: abandoned */
 	char who[PARENT_SIZE]; /* the device of the last read */
 	pid_t parent;
@@ -99,11 +101,13 @@ static void drop_standard(void)
 			close(fd);
 }
 
+/* How long the parent may wait: at most BOUNDED_ANSWER_MS, because the child can begin a read that must end by then. */
 static int left_ms(const struct job *job)
 {
-	int64_t asked = job->asked_ms + job->wait_ms, met = job->met_ms + 2 * (int64_t)job->wait_ms;
+	int64_t asked = job->asked_ms + job->read_ms, met = job->met_ms + 2 * (int64_t)job->read_ms, left;
 
-	return sys_left_ms(job->looks && met < asked ? met : asked);
+	left = (!job->reads ? job->began_ms + job->wait_ms : asked < met ? asked : met) - sys_now_ms();
+	return left < BOUNDED_ANSWER_MS ? (int)left : BOUNDED_ANSWER_MS;
 }
 
 /* Abandons the child if its time is up during a call that can hang. */
@@ -116,7 +120,7 @@ static bool abandon_if_late(struct job *job, pid_t pid)
 	if (left_ms(job) > 0 || step % 2 == 0 || !atomic_compare_exchange_strong(&job->step, &step, LEFT))
 		return false;
 	memcpy(s.who, job->who, sizeof(s.who));
-	if (job->looks)
+	if (job->reads)
 		timed_child_add_silent(&s);
 	before = mem_use(NULL);
 	*(pid_t *)mem_add(&all.left, &all.nleft, sizeof(*all.left)) = pid;
@@ -134,7 +138,7 @@ static bool wait_for(struct job *job, pid_t pid)
 	do {
 		int left = left_ms(job);
 
-		poll(&end, 1, fd < 0 || left == 0 ? STEP_MS : left);
+		poll(&end, 1, fd < 0 || left <= 0 ? STEP_MS : left);
 		if (waitpid(pid, &status, WNOHANG) == 0)
 			continue;
 		if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_FAILURE)
@@ -163,10 +167,10 @@ static int run(struct job *job, timed_child_work *work, void *arg, struct arena 
 		_exit(EXIT_SUCCESS);
 	}
 	if (!wait_for(job, pid)) {
-		if (job->looks)
-			return err_set(err, ETIMEDOUT, "%s: its driver does not answer", job->who);
-		return err_set(err, ETIMEDOUT, "the kernel did not answer within %g s",
-			       (job->wait_ms + 50 - (job->wait_ms + 50) % 100) / 1000.0);
+		if (!job->reads)
+			return err_set(err, ETIMEDOUT, "the kernel did not answer within %g s",
+				       (job->wait_ms + 50 - (job->wait_ms + 50) % 100) / 1000.0);
+		return err_set(err, job->looks ? ETIMEDOUT : EHOSTDOWN, "%s: its driver does not answer", job->who);
 	}
 	/* The child was killed during its work, so the outcome is unknown. */
 	if (!job->done)
@@ -177,38 +181,44 @@ static int run(struct job *job, timed_child_work *work, void *arg, struct arena 
 }
 
 static int start(bool looks, timed_child_work *work, void *arg, struct arena *arena, const int keep[3], int wait_ms,
-		 struct err *err)
+		 int read_ms, struct err *err)
 {
 	struct arena *own = arena ? NULL : mem_arena(JOB_ROOM);
 	struct job *job = mem_take(arena ? arena : own, sizeof(*job));
 	int r;
 
 	job->looks = looks;
+	job->reads = looks;
 	job->wait_ms = wait_ms;
-	job->asked_ms = sys_now_ms();
-	job->met_ms = job->asked_ms;
+	job->read_ms = read_ms;
+	job->began_ms = sys_now_ms();
+	job->asked_ms = job->began_ms;
+	job->met_ms = job->began_ms;
 	job->parent = getpid();
 	r = run(job, work, arg, arena, keep, err);
 	mem_arena_end(own);
 	return r;
 }
 
-int timed_child_run(timed_child_work *work, void *arg, int root, const int locks[2], int wait_ms, struct err *err)
+int timed_child_run(timed_child_work *work, void *arg, int root, const int locks[2], int wait_ms, int read_ms,
+		    struct err *err)
 {
-	return start(false, work, arg, NULL, (const int[3]){ root, locks[0], locks[1] }, wait_ms, err);
+	return start(false, work, arg, NULL, (const int[3]){ root, locks[0], locks[1] }, wait_ms, read_ms, err);
 }
 
 int timed_child_look(timed_child_work *work, void *arg, struct arena *arena, int root, int wait_ms, struct err *err)
 {
-	return start(true, work, arg, arena, (const int[3]){ root, -1, -1 }, wait_ms, err);
+	return start(true, work, arg, arena, (const int[3]){ root, -1, -1 }, wait_ms, wait_ms, err);
 }
 
 /* Begins a call that can hang. Ends the child if the parent was killed, because no process waits for the child. */
-static void begin_call(struct job *job)
+static void begin_call(struct job *job, bool reads)
 {
 	if (getppid() != job->parent)
 		_exit(EXIT_SUCCESS);
-	if (job->looks)
+	/* A later read has no limit of its own, because a write may have preceded it. */
+	job->reads = job->looks || (reads && job->read_ms && job->step == 0);
+	if (job->reads)
 		job->asked_ms = sys_now_ms();
 	atomic_fetch_add(&job->step, 1);
 }
@@ -217,6 +227,9 @@ static void end_call(struct job *job)
 {
 	int step = atomic_load(&job->step);
 
+	/* The time of the first read does not count toward the limit for all of the work. */
+	if (job->reads && !job->looks)
+		job->began_ms = sys_now_ms();
 	if (step == LEFT || !atomic_compare_exchange_strong(&job->step, &step, step + 1))
 		_exit(EXIT_SUCCESS);
 }
@@ -231,7 +244,7 @@ static ssize_t ask(struct job *job, const char *who, int dir, const char *path, 
 		text_copy(job->who, sizeof(job->who), who);
 		job->met_ms = sys_now_ms();
 	}
-	begin_call(job);
+	begin_call(job, true);
 	r = buf ? sys_read(dir, path, buf, size) : sys_probe(dir, path);
 	end_call(job);
 	return r;
@@ -242,7 +255,7 @@ int timed_child_poke(int dir, const char *path, const char *data, size_t len)
 	int r;
 
 	if (current)
-		begin_call(current);
+		begin_call(current, false);
 	r = sys_poke(dir, path, data, len);
 	if (current)
 		end_call(current);

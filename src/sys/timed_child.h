@@ -30,13 +30,16 @@ enum {
 typedef int timed_child_work(void *arg, struct err *err);
 
 /*
- * Runs work that writes, with `wait_ms` for all of it. The child keeps copies of the descriptors `root` and `locks`
- * (-1: none). Returns the result of `work`, or:
+ * Runs work that writes, with `wait_ms` for all of it. If the work begins with a read and `read_ms` is not 0, that read
+ * has `read_ms` of its own. The child keeps copies of the descriptors `root` and `locks` (-1: none). Returns the result
+ * of `work`, or:
  *   -ETIMEDOUT: a call hangs in the child, which makes no other call; a write may still succeed
+ *   -EHOSTDOWN: the first read was not answered in time, and nothing is written
  *   -EINTR: the child was killed, and its write has ended; the caller must check the outcome
  *   other: fork failed
  */
-int timed_child_run(timed_child_work *work, void *arg, int root, const int locks[2], int wait_ms, struct err *err);
+int timed_child_run(timed_child_work *work, void *arg, int root, const int locks[2], int wait_ms, int read_ms,
+		    struct err *err);
 
 /*
  * Runs work that reads, with `wait_ms` for each read, and twice that for successive reads of one device. The child

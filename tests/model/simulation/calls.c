@@ -164,8 +164,6 @@ int __wrap_flock(int fd, int how)
 	r = __real_flock(fd, how);
 	if (r == 0 && how & (LOCK_EX | LOCK_SH))
 		lock_taken(fd);
-	if (r == 0 && how & LOCK_EX && self)
-		self->locked_ms = now_ms();
 	if (r == 0 && how & LOCK_EX && fstat(fd, &st) == 0)
 		*taker_of(&st) = self ? self->pid : 0;
 	if (how & LOCK_UN)

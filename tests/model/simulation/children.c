@@ -13,8 +13,9 @@ struct job {
 	void *arg;
 	struct arena *arena;
 	int locks[2];
-	bool looks, asking, left, done;
-	int64_t wait_us, asked_us, met_us;
+	bool looks, reads, asking, left, done;
+	int calls;
+	int64_t wait_us, read_us, began_us, asked_us, met_us;
 	char who[PARENT_SIZE];
 	int result;
 	struct err err;
@@ -68,9 +69,9 @@ void timed_child_add_silent(const struct timed_child_silent *s)
 
 static int64_t left_us(const struct job *job)
 {
-	int64_t asked = job->asked_us + job->wait_us, met = job->met_us + 2 * job->wait_us;
+	int64_t asked = job->asked_us + job->read_us, met = job->met_us + 2 * job->read_us;
 
-	return (job->looks && met < asked ? met : asked) - now_us;
+	return (!job->reads ? job->began_us + job->wait_us : asked < met ? asked : met) - now_us;
 }
 
 static bool leave(struct job *job, const struct process *child)
@@ -83,7 +84,7 @@ static bool leave(struct job *job, const struct process *child)
 		return false;
 	job->left = true;
 	memcpy(s.who, job->who, sizeof(s.who));
-	if (job->looks)
+	if (job->reads)
 		timed_child_add_silent(&s);
 	say("abandons its child %d", child->pid);
 	return true;
@@ -108,15 +109,16 @@ static int run(struct job *job, struct err *err)
 
 	forget_ended();
 	job->result = 1;
-	job->asked_us = job->met_us = now_us;
+	job->began_us = job->asked_us = job->met_us = now_us;
 	child = process_child(job->looks ? "a reader" : "a writer", child_main, job);
 	snprintf(child->what, sizeof(child->what), "%s of %d", job->looks ? "a reader" : "a writer", self->pid);
 	point();
 	while (!child->ended) {
 		int64_t left = left_us(job);
 
-		if (leave(job, child) && job->looks)
-			return err_set(err, ETIMEDOUT, "%s: its driver does not answer", job->who);
+		if (leave(job, child) && job->reads)
+			return err_set(err, job->looks ? ETIMEDOUT : EHOSTDOWN, "%s: its driver does not answer",
+				       job->who);
 		if (job->left)
 			return err_set(err, ETIMEDOUT, "the kernel did not answer within %g s",
 				       (double)job->wait_us / 1e6);
@@ -131,7 +133,7 @@ static int run(struct job *job, struct err *err)
 }
 
 static int start(bool looks, timed_child_work *work, void *arg, struct arena *arena, const int locks[2], int wait_ms,
-		 struct err *err)
+		 int read_ms, struct err *err)
 {
 	struct job *job = calloc(1, sizeof(*job));
 
@@ -140,27 +142,32 @@ static int start(bool looks, timed_child_work *work, void *arg, struct arena *ar
 			     .arena = arena,
 			     .locks = { locks[0], locks[1] },
 			     .looks = looks,
+			     .reads = looks,
+			     .read_us = (int64_t)read_ms * 1000,
 			     .wait_us = (int64_t)wait_ms * 1000 };
 	/* The world itself looks at nothing that can hang. */
 	return self ? run(job, err) : work(arg, err);
 }
 
-int timed_child_run(timed_child_work *work, void *arg, int root, const int locks[2], int wait_ms, struct err *err)
+int timed_child_run(timed_child_work *work, void *arg, int root, const int locks[2], int wait_ms, int read_ms,
+		    struct err *err)
 {
-	return start(false, work, arg, NULL, locks, wait_ms, err);
+	return start(false, work, arg, NULL, locks, wait_ms, read_ms, err);
 }
 
 int timed_child_look(timed_child_work *work, void *arg, struct arena *arena, int root, int wait_ms, struct err *err)
 {
-	return start(true, work, arg, arena, (const int[2]){ -1, -1 }, wait_ms, err);
+	return start(true, work, arg, arena, (const int[2]){ -1, -1 }, wait_ms, wait_ms, err);
 }
 
 /* A call that can hang. If the parent was killed, nobody waits for it any more. */
-static void begin_call(struct job *job)
+static void begin_call(struct job *job, bool reads)
 {
 	if (self->parent->ended)
 		process_end(EXIT_SUCCESS);
-	if (job->looks)
+	job->reads = job->looks || (reads && job->read_us && !job->calls);
+	job->calls++;
+	if (job->reads)
 		job->asked_us = now_us;
 	job->asking = true;
 	self->events++;
@@ -170,6 +177,8 @@ static void end_call(struct job *job)
 {
 	if (job->left)
 		process_end(EXIT_SUCCESS);
+	if (job->reads && !job->looks)
+		job->began_us = now_us;
 	job->asking = false;
 	point();
 }
@@ -182,8 +191,7 @@ static ssize_t ask(struct job *job, const char *who, int dir, const char *path, 
 		text_copy(job->who, sizeof(job->who), who);
 		job->met_us = now_us;
 	}
-	begin_call(job);
-	self->parent->asked_ms = now_ms();
+	begin_call(job, true);
 	driver_ask(who, job->looks);
 	end_call(job);
 	return buf ? sys_read(dir, path, buf, size) : sys_probe(dir, path);
@@ -199,7 +207,7 @@ int timed_child_poke(int dir, const char *path, const char *data, size_t len)
 	int r;
 
 	if (current())
-		begin_call(current());
+		begin_call(current(), false);
 	r = driver_write(path, data);
 	if (current())
 		end_call(current());

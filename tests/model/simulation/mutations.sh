@@ -26,7 +26,7 @@ a lease without its device uses no capacity|src/decide/capacity.c|s/load->pendin
 an orphan need not be idle|src/decide/fate.c|s/if (idle_ms < grace_ms) {/if (0) {/
 a lease is dropped before its device is removed|src/act/release.c|/^static int try_finish/,/^}/s/r = removal_write(/drop_if_releasing(store, id, 1000, true, err);\n\t\tr = removal_write(/
 a device that somebody else made counts as created|src/act/apply_create.c|s/return err_set(err, EAGAIN, "created by another process in the meantime");/return 0;/
-capacity is not read again where a vGPU is created|src/act/apply_create.c|/^static int create(/,/^}/s/r = framework_of(.*/r = 1;/
+capacity is not read again where a vGPU is created|src/act/apply_create.c|/^static int create_device/,/^}/s/int r = framework_of(.*/int r = 1;/
 a claim does not wait for start_grace|src/decide/fate.c|s/else if (!f->had && age_ms < /else if (0 \&\& age_ms < /
 a lease goes although its domain runs|src/decide/fate.c|s/else if (f->has)/else if (0)/
 a lease that was written after the look is judged|src/decide/fate.c|s/else if (lease->since_ms >= f->looked_ms)/else if (0)/
@@ -35,6 +35,7 @@ a release takes what a later start has leased|src/act/release.c|/^int release_ma
 the child of a creation keeps no lock|src/act/apply_create.c|/^static int run_child/,/^}/s/{ creation->apply->lock, creation->work }/{ -1, -1 }/
 a work lock ends before its lease says the end|src/act/apply.c|/^int apply_step/,/^}/s/stays = r == -ETIMEDOUT;/stays = r == -ETIMEDOUT, end_work(done);/
 a start does not wait for whoever is at work on its vGPU|src/act/apply.c|/^static int begin_work/,/^}/s/work = store_lock_vgpu(.*/work = dup(apply->store->run);/
+an unanswered read counts as a removal|src/act/release.c|s/REMOVE_SLACK_MS, 0, err);/REMOVE_SLACK_MS, BOUNDED_ANSWER_MS, err);\n\tif (r == -EHOSTDOWN)\n\t\treturn 1;/
 a VF goes to a start although another domain has leased it|src/decide/plan_vf.c|/^bool plan_vf_prepare/,/^}/s/if (lease \&\& strcmp/if (0 \&\& strcmp/
 a removal that is refused counts as done|src/act/kernel_write.c|/^int kernel_remove/,/^}/s/^\t\tthere = kernel_exists(.*/\t\tif (r == -EPERM)\n\t\t\treturn 0;\n&/
 a plain VF without a guest counts as gone|src/look/inventory.c|/^enum presence inventory_presence/,/^}/s/return vf >= 0 /return 0 /

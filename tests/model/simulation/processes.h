@@ -29,8 +29,7 @@ struct process {
 	void *arg;
 	struct process *parent; /* of a child; NULL: the world started it */
 	int64_t began_ms, ended_ms;
-	int64_t locked_ms, asked_ms; /* when it took its last lock of a file; when a child of it last asked a driver */
-	bool mortal;                 /* a seed may kill it */
+	bool mortal; /* a seed may kill it */
 	bool ended;
 	bool bereft;     /* a child of it was killed */
 	int children;    /* that have not ended */

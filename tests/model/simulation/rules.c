@@ -137,14 +137,12 @@ void rules_made(const struct device *device)
 {
 	const struct lease *lease = ledger_find(device->uuid);
 	int card = device->card, type = device->type, most = cap(card, type);
-	const struct process *maker = self->parent;
-	int64_t asked_ms = maker->asked_ms >= maker->locked_ms ? maker->asked_ms : self->began_ms;
 
 	if (!lease)
 		broken("%s is made without a lease", device->uuid);
 	check_origin(lease);
-	/* The capacity was read again under the card's lock. What the configuration allows was found before. */
-	if (card_free(card, type) < 0 && !made_since(device, -1, asked_ms))
+	/* The child that writes has asked for the capacity itself; what the configuration allows was found before. */
+	if (card_free(card, type) < 0 && !made_since(device, -1, self->began_ms))
 		broken("%s is made on %s beyond its capacity", device->uuid, device->parent);
 	if (card_count(card, type) - made_since(device, type, self->parent->began_ms) > most)
 		broken("%s is made on %s beyond the cap of %d", device->uuid, device->parent, most);

@@ -90,7 +90,7 @@ static int hang(void *arg, struct err *err)
 
 static int writes(int (*work)(void *arg, struct err *err), void *arg, int lock, int ms)
 {
-	return timed_child_run(work, arg, tree.host.root, (const int[2]){ lock, -1 }, ms, &said);
+	return timed_child_run(work, arg, tree.host.root, (const int[2]){ lock, -1 }, ms, 0, &said);
 }
 
 static int looks(int (*work)(void *arg, struct err *err), void *arg, int ms)
