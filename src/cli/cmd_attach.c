@@ -113,7 +113,8 @@ const struct command cmd_suspend = {
 	.operands = { "DOMAIN" },
 	.options = CMD_CONNECT,
 	.summary = "Save a domain (managed save) without its vGPUs",
-	.help = "For guests that cannot be saved with a vGPU; 'virsh suspend' only pauses one. If\n"
+	.help = "For guests that cannot be saved with a vGPU; 'virsh suspend' only pauses one.\n"
+		"Detach the vGPUs, save the domain, and release the vGPUs for other domains. If\n"
 		"the guest does not release a vGPU, or the save fails, attach the vGPUs again.\n",
 	.needs = CMD_WRITE | CMD_LIBVIRT | CMD_CONFIG_MUST,
 	.run = suspend_or_resume,
@@ -209,8 +210,8 @@ const struct command cmd_release = {
 	.operands = { "ID" },
 	.options = CMD_DRY_RUN,
 	.summary = "Release one vGPU",
-	.help = "'vgpu-lease list' shows the IDs. An adopted device is kept; a device that a\n"
-		"process has open is not released.\n",
+	.help = "'vgpu-lease list' shows the IDs. A created device is removed with its lease, and\n"
+		"an adopted device is kept. A device that a process has open is not released.\n",
 	.needs = CMD_WRITE,
 	.run = release,
 };

@@ -144,11 +144,12 @@ const struct command cmd_gc = {
 	.help = "Release leases that are pending, expired, or of domains that no longer run.\n"
 		"Remove orphans: devices created for a guest that are not open, not leased, not\n"
 		"named by a domain or started at boot by mdevctl, and idle for reclaim_grace.\n"
+		"With nova_conf, Nova's orphans are removed even if mdevctl starts them at boot.\n"
 		"Print the action or the reason for each. A failed release sets the status 1.\n"
 		"\n"
-		"--unused also removes devices that were not created for a guest, under the same\n"
-		"conditions, and lists them first. --type does not apply to leases; --domain and\n"
-		"--state consider only leases.\n",
+		"--unused also removes devices that were not created for a guest, such as a pool\n"
+		"created at boot, under the same conditions, and lists them first. --type does\n"
+		"not apply to leases; --domain and --state consider only leases.\n",
 	.table = &layout,
 	.needs = CMD_WRITE | CMD_CONFIG_READ,
 	.run = gc,

@@ -134,10 +134,11 @@ static void json_event(struct json_out *json, sd_journal *journal, const char *w
 	json_out_array(json, "ids");
 	SD_JOURNAL_FOREACH_DATA(journal, data, len)
 	{
-		autofree char *id = value_of(data, len);
+		if (memmem(data, len, "VGPU_LEASE_ID=", 14) == data) {
+			autofree char *id = value_of(data, len);
 
-		if (memmem(data, len, "VGPU_LEASE_ID=", 14) == data)
 			json_out_string(json, NULL, id);
+		}
 	}
 	json_out_close(json);
 	json_field(json, "type", journal, "VGPU_LEASE_TYPE");

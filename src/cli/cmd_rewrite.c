@@ -175,7 +175,8 @@ const struct command cmd_rewrite = {
 		"\n"
 		"A placeholder is 00000000-0000-0000-0000-0000000000NN and means \"lease a vGPU\n"
 		"for this domain\", if the UUID has no device, mdevctl definition or lease on this\n"
-		"host, and has had no lease. <vgpu:device> gets the facts for a migration.\n",
+		"host, and has had no lease. <vgpu:device> gets the facts for a migration, and a\n"
+		"free VF in place of one with which the domain cannot start on this host.\n",
 	.needs = CMD_BARE,
 	.run = run,
 };

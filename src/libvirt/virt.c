@@ -334,7 +334,10 @@ int virt_detach_wait(struct virt *virt, const char *uuid, const char *xml, const
 	int r = virt_change_device(virt, uuid, false, xml, VIRT_LIVE, err);
 	const int64_t end = sys_now_ms() + wait_ms;
 
-	/* The XML has the element until QEMU has closed the device. In the record of a suspend, '<' is escaped. */
+	/*
+	 * The XML has the element until QEMU has closed the device. In the record of a suspend, '<' is escaped. Without
+	 * an alias, nothing shows that the device is detached.
+	 */
 	while (r == 0) {
 		struct virt_domain now;
 		bool attached;
@@ -342,7 +345,7 @@ int virt_detach_wait(struct virt *virt, const char *uuid, const char *xml, const
 		r = virt_find(virt, uuid, &now, err);
 		if (r == -ENOENT || (r == 0 && !now.running))
 			r = err_set(err, ESHUTDOWN, "the domain stopped");
-		attached = r == -EBUSY || (r == 0 && strstr(now.xml, element));
+		attached = r == -EBUSY || (r == 0 && (!*alias || strstr(now.xml, element)));
 		virt_domain_free(&now);
 		if (!attached)
 			break;
