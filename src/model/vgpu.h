@@ -64,7 +64,7 @@ struct vgpu_request {
 	char id[ID_SIZE]; /* UUID (lower case) or VF address, as in the XML */
 	enum vgpu_request_kind kind;
 	bool any;                     /* any vGPU fits: the ID is a placeholder, or exists only on the source host */
-	char alias[ALIAS_SIZE];       /* libvirt's name for the device, as in its events; "" none */
+	char alias[ALIAS_SIZE];       /* libvirt's name for the device, as in the running XML; "": none */
 	char guest[ID_SIZE];          /* PCI address in the guest; "" not known */
 	bool managed;                 /* libvirt binds this PCI device to VFIO and unbinds it again */
 	bool managed_as_needed;       /* no VF is chosen yet, and the chosen VF decides its hostdev's `managed` */
