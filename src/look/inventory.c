@@ -201,8 +201,10 @@ const struct inv_device *inventory_next_on(const struct inventory *inv, const st
 
 enum presence inventory_presence(const struct inventory *inv, const struct host *host, const struct vgpu_ref *vgpu)
 {
+	/* The type of a VF is read from its driver, which may hang, and then delay those who need no VF. */
+	bool unread = vgpu->framework == FW_VARIANT && !(inv->frameworks & INV_VARIANT);
 	/* The vGPU may be newer than the inventory, or its VF's type could not be read, so ask the kernel. */
-	int r = inventory_device(inv, vgpu->id) ? 1 : kernel_exists(host, vgpu);
+	int r = inventory_device(inv, vgpu->id) ? 1 : unread ? -EAGAIN : kernel_exists(host, vgpu);
 
 	return r < 0 ? PRESENCE_UNKNOWN : r ? PRESENT : ABSENT;
 }

@@ -235,7 +235,10 @@ static inline const struct inv_pgpu *inventory_card_of(const struct inv_device *
 const struct inv_device *inventory_next_on(const struct inventory *inv, const struct inv_pgpu *card,
 					   const struct inv_device *last);
 
-/* Asks the kernel about a vGPU outside the inventory. PRESENCE_UNKNOWN: the kernel cannot be asked. */
+/*
+ * Asks the kernel about a vGPU outside the inventory. PRESENCE_UNKNOWN: the kernel cannot be asked, or the vGPU is of
+ * NVIDIA's variant driver, which was not read.
+ */
 enum presence inventory_presence(const struct inventory *inv, const struct host *host, const struct vgpu_ref *vgpu);
 
 /* A type of the model of `card`, because models can use an ID differently; `card` NULL: of any. NULL: not known. */

@@ -71,6 +71,17 @@ static void types(void)
 	drop(C);
 }
 
+static void drivers(void)
+{
+	const struct vgpu_ref vf = { .id = "0000:26:00.4", .framework = FW_VARIANT };
+
+	look(false);
+	ok(inventory_presence(&s.inv, &tree.host, &vf) == PRESENCE_UNKNOWN,
+	   "the driver of VFs, which may hang, is asked nothing for an mdev");
+	look(true);
+	ok(inventory_presence(&s.inv, &tree.host, &vf) == ABSENT, "but if all is read");
+}
+
 static void openers(void)
 {
 	strcpy(vgpus[0].id, A);
@@ -176,4 +187,4 @@ static void definitions(void)
 	survey_end(&s);
 }
 
-HOST_TESTS(one_card, types, openers, voids, requests, definitions)
+HOST_TESTS(one_card, types, drivers, openers, voids, requests, definitions)
