@@ -128,10 +128,24 @@ void looked_note(const struct store *store, const struct inventory *inv, int64_t
 	(void)sys_publish(store->run, LOOKED, text, len);
 }
 
+/* The order does not count, because it depends on which cards of the model were read, and on what they list. */
+static bool are_same(const struct typelist *a, const struct typelist *b)
+{
+	bool same = a->whole == b->whole && a->n == b->n;
+
+	for (size_t i = 0; same && i < a->n; i++) {
+		const struct typelist_item *item = typelist_find(b, a->items[i].type);
+
+		same = item && strcmp(item->name, a->items[i].name) == 0;
+	}
+	return same;
+}
+
 static void remember_model(const struct store *store, const struct inventory *inv, const struct inv_pgpu *card)
 {
 	struct typelist list = { .whole = card->types_whole }, was = { 0 };
-	autofree char *text = NULL, *recorded = NULL;
+	autofree char *text = NULL;
+	bool same;
 
 	for (size_t i = 0; i < inv->ntypes; i++) {
 		const struct inv_type *type = inv->types[i];
@@ -141,11 +155,11 @@ static void remember_model(const struct store *store, const struct inventory *in
 			typelist_add(&list, type->id, type->name);
 	}
 	typelist_recall(&was, store->host, card->record);
+	same = are_same(&list, &was);
 	text = typelist_format(&list);
-	recorded = typelist_format(&was);
 	mem_free(list.items);
 	mem_free(was.items);
-	if (strcmp(text, recorded) == 0 || strlen(text) >= TYPELIST_TEXT_MAX)
+	if (same || strlen(text) >= TYPELIST_TEXT_MAX)
 		return;
 	autoclose int directory = store_open_lib(store->host, "types");
 	if (directory >= 0)

@@ -113,6 +113,13 @@ static void memory(void)
 	   "vgpu-lease types 1 all\n1145 : NVIDIA L40S-1B\n1147 : NVIDIA L40S-1Q\n1156 : NVIDIA L40S-48Q\n"
 	   "2164 : NVIDIA L40S-3B",
 	   "each type once");
+	tree_add(&tree, "var/lib/vgpu-lease/types/10de:26b9:10de:1851@550.90.05 = vgpu-lease types 1 all\\n"
+			"2164 : NVIDIA L40S-3B\\n1156 : NVIDIA L40S-48Q\\n1147 : NVIDIA L40S-1Q\\n"
+			"1145 : NVIDIA L40S-1B\n");
+	types_remember(&store, &inv);
+	ok(sys_read(tree.host.root, "var/lib/vgpu-lease/types/10de:26b9:10de:1851@550.90.05", text, sizeof(text)) > 0 &&
+		   strstr(text, "all\n2164"),
+	   "nothing is written if another card listed the same types in another order");
 	tree_remove(&tree, PCI "0000:41:00.0");
 	tree_remove(&tree, "sys/bus/pci/drivers/nvidia/0000:41:00.0");
 	tree_add(&tree, PCI "0001:c8:00.5/nvidia/creatable_vgpu_types = " LIST "\n");
