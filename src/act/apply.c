@@ -233,8 +233,8 @@ static int wait_turn(struct apply *apply, const struct step *step, struct err *e
 }
 
 /*
- * Locks the store, unless this fails. Is the lease as this run wrote it? After a crash of libvirtd, a start or release
- * may have changed it.
+ * Is the lease as this run wrote it? After a crash of libvirtd, a start or release may have changed it. Keeps the store
+ * locked unless it fails.
  */
 static int lock_ours(const struct apply *apply, const struct applied *done, struct lease *lease, struct err *err)
 {

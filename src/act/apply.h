@@ -14,7 +14,7 @@
 
 /* What one run has done for one vGPU of the request. */
 struct applied {
-	struct lease now; /* as the run wrote it; since_ms 0: not written yet; no ID: nothing was done */
+	struct lease now; /* as this run wrote it; since_ms 0: not written yet; empty vgpu.id: nothing was done */
 	int work;         /* the vGPU's work lock; -1: not held */
 	bool kept;        /* the domain had the device before: an undo leaves the lease */
 	bool released;    /* the device is from an unfinished release */
@@ -46,7 +46,10 @@ struct apply {
 /* Begins a run, which may wait while apply_has_time(). Call apply_end() after every run. */
 void apply_start(struct apply *apply, struct store *store, const struct policy *policy, const struct request *request,
 		 const char *op);
-/* Releases the work locks in apply->work, and moves those of this run there. Without apply->work, releases all. */
+/*
+ * Moves the work locks of this run to apply->work, after releasing those of an earlier run there. If apply->work is
+ * NULL, releases the locks of this run.
+ */
 void apply_end(struct apply *apply);
 
 /*

@@ -205,7 +205,7 @@ static bool is_waiting(const struct world *w, const struct lease *lease, bool go
 	return !goes || release_is_drivers(w->store, policy, lease);
 }
 
-/* Does the device outlive the lease? False if the release removes it, or if it may then go at once as an orphan. */
+/* Does the device outlive the lease? False if the release removes it, or if it may then be removed as an orphan. */
 static bool keeps_device(const struct fate_look *look, const struct lease *lease)
 {
 	const struct world *w = look->world;
@@ -216,7 +216,7 @@ static bool keeps_device(const struct fate_look *look, const struct lease *lease
 	if (lease->device == ABSENT || lease->state == LEASE_RESERVED || lease->vgpu.framework == FW_VF ||
 	    release_removes(w->store, lease))
 		return false;
-	/* The end of the lease starts reclaim_grace, so the device may go at once only if that is 0. */
+	/* The end of the lease starts reclaim_grace, so the device may be removed at once only if that time is 0. */
 	if (device && config_is_valid(w->config) && w->config->policy.reclaim_grace_s == 0)
 		fate_device(&then, &(struct fate_look){ .world = w }, device);
 	return !then.goes;

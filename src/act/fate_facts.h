@@ -11,7 +11,7 @@
 struct fate_look {
 	const struct world *world;     /* with `users` and `disk`; if it is wide, fate.free is set for every device */
 	bool note;                     /* record signs of use, and when a device was first seen free */
-	bool unused;                   /* devices that were not made for a guest may also go */
+	bool unused;                   /* devices that were not made for a guest may also be removed */
 	const struct running *running; /* the running domains with their devices; NULL: only `disk` is searched */
 	const struct leases *seen;     /* leases whose domain had the device at the last look; NULL: none */
 };

@@ -62,7 +62,7 @@ int lifecycle_reconnect(const struct lifecycle *lifecycle, struct err *err);
 int lifecycle_release(const struct host *host, const struct config *config, const char *domain, const char *reason,
 		      struct err *err);
 
-/* 1: a plan decides; 0: goes on without leases; negative: refused, because nothing can be leased. */
+/* 1: a plan decides; 0: the domain continues without leases; negative: refused, because nothing can be leased. */
 int lifecycle_before_plan(const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err);
 
 /* -EEXIST: the arriving domain runs or starts on this host; else 0. */

@@ -118,7 +118,7 @@ void *mem_new(size_t n, size_t size)
 
 void *mem_resize(void *list, size_t n, size_t size)
 {
-	/* The old size is unknown, so memmove() may also copy bytes that follow the old list. */
+	/* The old size is unknown, so memmove() can also copy bytes after the old list, even bytes of the new one. */
 	size_t most = arena_rest(list);
 	void *p;
 

@@ -133,7 +133,7 @@ void json_out_number(struct json_out *json, const char *key, long value)
 		fprintf(json->to, "%ld", value);
 }
 
-static int progress; /* the columns of the progress line; 0: none */
+static int progress; /* the width of the progress line in columns; 0: no line is shown */
 
 void out_progress(bool silent, const char *fmt, ...)
 {

@@ -63,7 +63,7 @@ void row_text(struct rows *rows, enum column column, const char *member, const c
 void row_number(struct rows *rows, enum column column, const char *member, int number);
 void row_end(struct rows *rows);
 
-/* The fields of a vGPU; its lease's (NULL: none) state and domain, or all, with the vGPU's framebuffer. */
+/* Write a vGPU's fields; its lease's state and domain; or all of its lease's fields and `mib`. `lease` can be NULL. */
 void row_vgpu(struct rows *rows, const struct vgpu_ref *vgpu);
 void row_lease(struct rows *rows, const struct lease *lease);
 void row_whole_lease(struct rows *rows, const struct lease *lease, int mib);
@@ -71,7 +71,6 @@ void row_whole_lease(struct rows *rows, const struct lease *lease, int mib);
 void row_type(struct rows *rows, const struct inv_type *type, const struct config *config);
 void row_count(struct rows *rows, const struct capacity_count *count);
 
-/* Writes the member "domain". */
 void out_json_domain(struct json_out *json, const char *uuid, const char *name);
 
 /* The words PASS, WARN and FAIL. out_finding_text() returns "WHERE: TEXT; FIX", which the caller frees. */

@@ -103,7 +103,7 @@ __attribute__((format(printf, 2, 3))) static void line_of(const char *key, const
 	term_wrap_behind(2 + (int)strlen(key), 15, text);
 }
 
-/* Prints the latest events. Only warns if the journal cannot be read. */
+/* Only warns if the journal cannot be read. */
 static void show_events(struct cmd *cmd, const char *object)
 {
 	struct json_out *json = cmd_json(cmd);

@@ -60,12 +60,14 @@ const char *cards_framework(const struct inv_pgpu *card);
 /* Writes a row for each type of the pGPU. */
 void cards_offers(struct rows *rows, const struct world *world, const struct card_row *row);
 
-/* Prints the tree of the host. */
 void status_print(const struct status *status);
 
 enum show_kind { SHOW_DOMAIN, SHOW_VGPU, SHOW_PGPU };
 
-/* After cmd_survey(): what the operand names; and a vGPU's lease, even if void (NULL: none), and its data. */
+/*
+ * Call these after cmd_survey(). show_kind() says what the operand names. show_lease() returns a vGPU's lease, even a
+ * void one; NULL: none. show_ref() says where a vGPU is or was, and its type.
+ */
 enum show_kind show_kind(const struct cmd *cmd);
 const struct lease *show_lease(const struct cmd *cmd, const char *id);
 struct vgpu_ref show_ref(const struct cmd *cmd, const char *id);

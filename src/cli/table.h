@@ -47,7 +47,7 @@ struct table {
 	const struct table_options *options;
 	struct libscols_table *scols;
 	struct libscols_column *columns[COLUMNS]; /* NULL: not in the table */
-	struct libscols_line *line;               /* the line being filled */
+	struct libscols_line *line;
 	bool has_instance; /* some row has an INSTANCE; false: the column is omitted, except with --output */
 };
 

@@ -43,5 +43,5 @@ int term_columns(const char *text, size_t len);
 void term_wrap(int at, const char *margin, const char *text);
 void term_wrap_printable(const struct term *term, int at, const char *margin, const char *text);
 
-/* term_wrap() behind a word that ends in column `at`: begins in column `from` or, behind a long word, two further. */
+/* Like term_wrap(), after a word that ends in column `at`. Begins in column `from`, or two after a long word. */
 void term_wrap_behind(int at, int from, const char *text);

@@ -41,7 +41,7 @@ struct item {
 /* One alternative of device_match: a device must match all terms that are set. */
 struct match {
 	char vendor[5], device[5]; /* four lower-case hex digits; "" any */
-	char subdevice[5];         /* device ID of the board's subsystem, in the form of `vendor` */
+	char subdevice[5];         /* the board's subsystem device ID, also four hex digits; "" any */
 	int numa;                  /* NUMA node; -1 any */
 	struct location at;
 };
@@ -64,7 +64,7 @@ struct section {
 struct policy {
 	enum placement placement;
 	bool migrate_keep; /* migrate_uuid = keep */
-	int reuse_free;    /* bool; -1 while files are read: not set yet */
+	int reuse_free;    /* true or false; -1 until a file sets it or all files are read */
 	bool reclaim_orphans;
 	bool nova;           /* nova_conf is set, so Nova manages the pool's mdevs and their definitions */
 	bool mismatch_warns; /* driver_mismatch = warn */

@@ -362,7 +362,7 @@ void capacity_on(struct capacity *space, const struct capacity_query *query, con
 	const struct failed_attempt *attempt = capacity_failed_attempt(world, card->address, type);
 
 	*space = (struct capacity){ 0 };
-	/* Check the type first, because in_pool is also false if the survey did not read the card's own type. */
+	/* Check the type first: in_pool is also false if the survey did not read the type configured for the card. */
 	if (pooled->section && !pool_serves(card, type)) {
 		space->cause = CAUSE_OTHER_TYPE;
 		snprintf(space->reason, sizeof(space->reason), "configured for %s%s", pooled->section->type,

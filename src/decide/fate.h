@@ -24,7 +24,7 @@
 struct fate {
 	bool goes; /* the lease may be released, or the orphan removed */
 	bool free; /* only in a wide world: the type is known, and no domain, process or mdevctl keeps the device */
-	char why[REASON_SIZE]; /* why it may go, or why it stays */
+	char why[REASON_SIZE]; /* why it may be released or removed, or why it stays */
 	int64_t due_ms;        /* when start_grace or reclaim_grace ends; 0: not set; or FATE_KEPT */
 	int64_t again_ms;      /* a lease that stays: when to judge it again; 0: only after an event */
 };

@@ -116,7 +116,7 @@ void handler_pass(struct handler *handler);
 /* Starts a pass in a process of its own, with the handler's lock held. False: the start failed. */
 bool pass_start(struct handler *handler);
 
-/* When the process of the pass is killed if another is due at `next_ms`, or earlier as this pass has left. */
+/* When to kill the process of the pass. Another pass is due at `next_ms`, or earlier if its outcome says so. */
 int64_t pass_late_ms(const struct handler *handler, int64_t next_ms);
 
 bool pass_has_ended(const struct handler *handler);

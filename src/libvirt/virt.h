@@ -39,7 +39,10 @@ struct virt_domain {
 
 void virt_domain_free(struct virt_domain *domain);
 
-/* The XML of both sides of all domains as one text, which the caller frees even after an error, as of a busy domain. */
+/*
+ * Reads the XML of both sides of all domains as one text. Stops with an error at the first domain that cannot be read,
+ * such as a busy one. The caller frees the text in any case.
+ */
 int virt_all_xml(struct virt *virt, char **xml, struct err *err);
 
 /* Finds a domain by name or UUID. A string in UUID form is never a name. */

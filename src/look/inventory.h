@@ -89,7 +89,7 @@ struct inv_pgpu {
 
 	struct pool_card pool;
 
-	/* vf: the address of the card or a VF, if another device had the address at first use; "": none */
+	/* vf: an address, of the card or a VF, that another device had at first use; "": none */
 	char moved[PCI_SIZE];
 	char moved_is[INV_IDENTITY_SIZE], moved_was[INV_IDENTITY_SIZE];
 };
@@ -116,11 +116,11 @@ struct inv_parent {
 	bool lost;        /* an mdev VF without a vGPU that offers no type, although another VF offers one */
 	char driver[24];  /* plain VF: the driver bound to it; "": none */
 	bool keeps_group; /* `driver` prevents guests from using the IOMMU group */
-	/* The VF's IOMMU group. "": a plain VF has no group, so no guest can use it; another VF: likewise, or not read. */
+	/* The VF's IOMMU group; "": none, so no guest can use the VF; or, of a VF that is not plain, not read. */
 	char group[12];
 	/* Another device in the group whose driver keeps guests out; "": none. VFs of this card do not count. */
 	char beside[PCI_SIZE], beside_driver[24];
-	struct device_facts facts;   /* for a VF that is not in inventory.devices; of an mdev's VF, only is_named */
+	struct device_facts facts; /* for a VF that is not in inventory.devices; if it provides mdevs, only is_named */
 	const struct section *named; /* the section that names this VF; NULL: none */
 };
 
@@ -241,7 +241,10 @@ const struct inv_device *inventory_next_on(const struct inventory *inv, const st
  */
 enum presence inventory_presence(const struct inventory *inv, const struct host *host, const struct vgpu_ref *vgpu);
 
-/* A type of the model of `card`, because models can use an ID differently; `card` NULL: of any. NULL: not known. */
+/*
+ * Finds the type with this ID among those of the model of `card`, because an ID can mean different types on different
+ * models. If `card` is NULL, searches all models. NULL: not known.
+ */
 struct inv_type *inventory_type(const struct inventory *inv, const struct inv_pgpu *card, const char *id);
 bool inventory_type_is_of(const struct inv_type *type, const struct inv_pgpu *card);
 

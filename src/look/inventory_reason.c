@@ -226,7 +226,6 @@ bool inv_explain_gpu(struct inv_pgpu *card, const struct host *host, int dir, bo
 	return true;
 }
 
-/* Explains why `card` does not have a VF. */
 static void explain_no_vf(struct inv_pgpu *card, const struct host *host)
 {
 	autoclose int dir = inventory_open(host, card->address);

@@ -25,7 +25,7 @@
 #define LOOKED "looked"
 enum { LOOKED_MAX = 1 << 20 };
 
-/* Reads the file and the time of its look. The caller frees the text. NULL: no valid look in this boot. */
+/* Reads the record of the last look, and when that look was. The caller frees the text. NULL: none in this boot. */
 static char *looked_read(const struct store *store, int64_t *at_ms)
 {
 	autoclose int fd = store->run < 0 ? -1 : openat(store->run, LOOKED, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);

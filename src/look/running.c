@@ -195,7 +195,7 @@ static const char *find_like(const struct search *s, const char *name)
 	return NULL;
 }
 
-/* Reports a Nova instance that has no vGPU, neither live nor defined, if another instance of its flavor has one. */
+/* Reports a Nova instance without a vGPU in its live XML and definition, if another instance of its flavor has one. */
 static void look_at_flavor(const struct search *s, const struct running_domain *domain,
 			   const struct libvirt_file *definition)
 {

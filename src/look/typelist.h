@@ -20,8 +20,8 @@
 #include "sys/sys.h"
 
 enum {
-	TYPELIST_TEXT_MAX = 64 << 10, /* most bytes of a list */
-	TYPELIST_MAX = 512,           /* most types of a model */
+	TYPELIST_TEXT_MAX = 64 << 10,
+	TYPELIST_MAX = 512, /* most types of a model */
 	TYPELIST_KEY_SIZE = 96,
 };
 
