@@ -67,77 +67,99 @@ static bool decode(char *dst, size_t size, const char *src)
 	return true;
 }
 
+struct key {
+	const char *name;
+	size_t offset, size;                        /* of the member of struct lease */
+	bool (*parse)(char *out, const char *text); /* of a text; NULL: any text, percent-encoded */
+	bool added;                                 /* after the first version: "" if the key is missing */
+	const char *const *words;                   /* of an enum */
+	int64_t min, max;                           /* of a number or enum; 0: a text */
+};
+
+#define MEMBER(member) .offset = offsetof(struct lease, member), .size = sizeof(((struct lease *)NULL)->member)
+
+/* In the order of the lines. */
+static const struct key keys[] = {
+	{ "id", MEMBER(vgpu.id), .parse = id_parse },
+	{ "domain", MEMBER(domain), .parse = uuid_parse },
+	{ "name", MEMBER(name) },
+	{ "project", MEMBER(project) },
+	{ "type", MEMBER(vgpu.type), .parse = type_parse },
+	{ "parent", MEMBER(vgpu.parent), .parse = parent_parse },
+	{ "pgpu", MEMBER(vgpu.pgpu), .parse = parent_parse },
+	{ "framework", MEMBER(vgpu.framework), .words = framework_words, .max = 2 },
+	{ "state", MEMBER(state), .words = lease_state_words, .max = LEASE_RELEASING },
+	{ "origin", MEMBER(origin), .words = lease_origin_words, .max = LEASE_ADOPTED },
+	{ "numa", MEMBER(numa), .min = UNKNOWN, .max = 1023 },
+	{ "framebuffer_mib", MEMBER(framebuffer_mib), .min = UNKNOWN, .max = INT32_MAX },
+	{ "since_ms", MEMBER(since_ms), .max = INT64_MAX },
+	{ "deadline_ms", MEMBER(deadline_ms), .max = INT64_MAX },
+	{ "writer", MEMBER(writer), .max = INT32_MAX },
+	{ "writer_start", MEMBER(writer_start), .max = INT64_MAX },
+	{ "instance", MEMBER(instance), .added = true },
+	{ "boot", MEMBER(boot), .parse = uuid_parse, .added = true },
+};
+
+enum { NKEYS = sizeof(keys) / sizeof(*keys), VALUE_SIZE = 3 * DOMAIN_NAME_SIZE + 1 };
+
+static int64_t number_of(const void *member, size_t size)
+{
+	return size == sizeof(int64_t) ? *(const int64_t *)member : *(const int32_t *)member;
+}
+
 int lease_format(const struct lease *l, char *buf, size_t size)
 {
-	char name[3 * DOMAIN_NAME_SIZE + 1], project[3 * PROJECT_SIZE + 1], instance[3 * INSTANCE_SIZE + 1];
-	int n;
+	size_t len = (size_t)snprintf(buf, size, LEASE_MAGIC "\n");
 
-	encode(name, sizeof(name), l->name);
-	encode(project, sizeof(project), l->project);
-	encode(instance, sizeof(instance), l->instance);
-	n = snprintf(buf, size,
-		     LEASE_MAGIC "\nid=%s\ndomain=%s\nname=%s\nproject=%s\ntype=%s\nparent=%s\npgpu=%s\nframework=%s\n"
-				 "state=%s\norigin=%s\nnuma=%d\nframebuffer_mib=%d\nsince_ms=%" PRId64
-				 "\ndeadline_ms=%" PRId64 "\nwriter=%d\nwriter_start=%" PRIu64
-				 "\ninstance=%s\nboot=%s\nend\n",
-		     l->vgpu.id, l->domain, name, project, l->vgpu.type, l->vgpu.parent, l->vgpu.pgpu,
-		     framework_words[l->vgpu.framework], lease_state_words[l->state], lease_origin_words[l->origin],
-		     l->numa, l->framebuffer_mib, l->since_ms, l->deadline_ms, (int)l->writer, l->writer_start,
-		     instance, l->boot);
-	return n < 0 || (size_t)n >= size ? -ENOSPC : n;
+	for (int i = 0; i < NKEYS && len < size; i++) {
+		const struct key *key = &keys[i];
+		const void *member = (const char *)l + key->offset;
+		char value[VALUE_SIZE];
+
+		if (!key->max)
+			encode(value, sizeof(value), member);
+		else if (key->words)
+			snprintf(value, sizeof(value), "%s", key->words[number_of(member, key->size)]);
+		else
+			snprintf(value, sizeof(value), "%" PRId64, number_of(member, key->size));
+		len += (size_t)snprintf(buf + len, size - len, "%s=%s\n", key->name, value);
+	}
+	if (len < size)
+		len += (size_t)snprintf(buf + len, size - len, "end\n");
+	return len < size ? (int)len : -ENOSPC;
 }
 
-/* Reads the line "key=value" at *text into `value` and advances *text past it. */
-static bool field(const char **text, const char *key, char *value, size_t size)
+static bool parse_value(void *member, const struct key *key, const char *value)
 {
-	size_t klen = strlen(key), len = strcspn(*text, "\n");
+	long n = 0;
 
-	if (len <= klen || strncmp(*text, key, klen) != 0 || (*text)[klen] != '=' || len - klen - 1 >= size ||
-	    (*text)[len] != '\n')
+	if (!key->max)
+		return (key->added && !*value) ||
+		       (key->parse ? key->parse(member, value) : decode(member, key->size, value));
+	if (!key->words && !text_number(value, key->min, key->max, &n))
 		return false;
-	memcpy(value, *text + klen + 1, len - klen - 1);
-	value[len - klen - 1] = '\0';
+	while (key->words && n <= key->max && strcmp(value, key->words[n]) != 0)
+		n++;
+	if (key->size == sizeof(int64_t))
+		*(int64_t *)member = n;
+	else
+		*(int32_t *)member = (int32_t)n;
+	return n <= key->max;
+}
+
+/* Reads the line of the key at *text, and advances *text past it. */
+static bool parse_line(struct lease *l, const struct key *key, const char **text)
+{
+	size_t klen = strlen(key->name), len = strcspn(*text, "\n");
+	char value[VALUE_SIZE];
+
+	if (strncmp(*text, key->name, klen) != 0 || (*text)[klen] != '=')
+		return key->added;
+	if (len - klen - 1 >= sizeof(value) || (*text)[len] != '\n')
+		return false;
+	snprintf(value, sizeof(value), "%.*s", (int)(len - klen - 1), *text + klen + 1);
 	*text += len + 1;
-	return true;
-}
-
-static bool word(const char **text, const char *key, const char *const *words, int nwords, int *out)
-{
-	char value[32];
-
-	if (!field(text, key, value, sizeof(value)))
-		return false;
-	for (*out = 0; *out < nwords; (*out)++)
-		if (strcmp(value, words[*out]) == 0)
-			return true;
-	return false;
-}
-
-static bool number(const char **text, const char *key, int64_t min, int64_t *out)
-{
-	char value[32];
-	long n;
-
-	if (!field(text, key, value, sizeof(value)) || !text_number(value, min, INT64_MAX, &n))
-		return false;
-	*out = n;
-	return true;
-}
-
-static bool encoded(const char **text, const char *key, char *out, size_t size)
-{
-	char value[3 * DOMAIN_NAME_SIZE + 1];
-
-	return field(text, key, value, sizeof(value)) && decode(out, size, value);
-}
-
-/* A key that was added after the first version. If it is missing, `out` is "". */
-static bool added(const char **text, const char *key, char *out, size_t size)
-{
-	size_t klen = strlen(key);
-
-	out[0] = '\0';
-	return strncmp(*text, key, klen) != 0 || (*text)[klen] != '=' || encoded(text, key, out, size);
+	return parse_value((char *)l + key->offset, key, value);
 }
 
 static bool is_later(const char *text)
@@ -163,42 +185,16 @@ static const char *skip_added(const char *text)
 
 int lease_parse(struct lease *l, const char *text)
 {
-	char id[ID_SIZE], domain[UUID_SIZE], type[TYPE_SIZE], parent[PARENT_SIZE], pgpu[PARENT_SIZE];
-	int64_t numa, framebuffer, writer, start;
-	int framework, state, origin;
-	char boot[UUID_SIZE];
-
 	*l = (struct lease){ 0 };
 	if (is_later(text))
 		return -EPROTONOSUPPORT;
 	if (strncmp(text, LEASE_MAGIC "\n", sizeof(LEASE_MAGIC)) != 0)
 		return -EINVAL;
 	text += sizeof(LEASE_MAGIC);
-	if (!field(&text, "id", id, sizeof(id)) || !id_parse(l->vgpu.id, id) ||
-	    !field(&text, "domain", domain, sizeof(domain)) || !uuid_parse(l->domain, domain) ||
-	    !encoded(&text, "name", l->name, sizeof(l->name)) ||
-	    !encoded(&text, "project", l->project, sizeof(l->project)) || !field(&text, "type", type, sizeof(type)) ||
-	    !type_parse(l->vgpu.type, type) || !field(&text, "parent", parent, sizeof(parent)) ||
-	    !parent_parse(l->vgpu.parent, parent) || !field(&text, "pgpu", pgpu, sizeof(pgpu)) ||
-	    !parent_parse(l->vgpu.pgpu, pgpu) || !word(&text, "framework", framework_words, 3, &framework) ||
-	    !word(&text, "state", lease_state_words, 4, &state) ||
-	    !word(&text, "origin", lease_origin_words, 2, &origin) || !number(&text, "numa", UNKNOWN, &numa) ||
-	    !number(&text, "framebuffer_mib", UNKNOWN, &framebuffer) || !number(&text, "since_ms", 0, &l->since_ms) ||
-	    !number(&text, "deadline_ms", 0, &l->deadline_ms) || !number(&text, "writer", 0, &writer) ||
-	    !number(&text, "writer_start", 0, &start) || !added(&text, "instance", l->instance, sizeof(l->instance)) ||
-	    !added(&text, "boot", boot, sizeof(boot)) || (*boot && !uuid_parse(l->boot, boot)) ||
-	    strcmp(skip_added(text), "end") != 0)
-		return -EINVAL;
-	if (numa > 1023 || framebuffer > INT32_MAX || writer > INT32_MAX)
-		return -EINVAL;
-	l->vgpu.framework = (enum framework)framework;
-	l->state = (enum lease_state)state;
-	l->origin = (enum lease_origin)origin;
-	l->numa = (int)numa;
-	l->framebuffer_mib = (int)framebuffer;
-	l->writer = (pid_t)writer;
-	l->writer_start = (uint64_t)start;
-	return 0;
+	for (int i = 0; i < NKEYS; i++)
+		if (!parse_line(l, &keys[i], &text))
+			return -EINVAL;
+	return strcmp(skip_added(text), "end") == 0 ? 0 : -EINVAL;
 }
 
 struct lease lease_for(const struct request *request, const struct vgpu_ref *vgpu)
