@@ -44,7 +44,6 @@ int kernel_set_attr(const struct host *host, const struct vgpu_ref *vgpu, const 
 /* The device must not be open. */
 int kernel_set_params(const struct host *host, const struct vgpu_ref *vgpu, const char *params, struct err *err);
 
-/* The meaning of an errno from sysfs depends on the step and on the driver. */
 enum kernel_step { KERNEL_CREATE = 1, KERNEL_REMOVE = 2, KERNEL_PARAMS = 4 };
 enum kernel_driver { DRIVER_OTHER, DRIVER_NVIDIA_MDEV, DRIVER_NVIDIA_VF };
 

@@ -114,12 +114,9 @@ struct counts {
 
 /* The upper bounds of the buckets in ms; the last bucket has no bound. */
 extern const int count_bounds_ms[COUNT_BUCKETS];
-
-/* The names of operations and refusals, such as "prepare" and "capacity". */
 extern const char *const count_op_words[];
 extern const char *const refusal_words[];
 
-/* The reason for a refusal with this error. */
 enum refusal refusal_of(const struct err *err);
 
 /* Counts one call of the hook. Without a store, nothing is counted. */

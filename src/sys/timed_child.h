@@ -64,7 +64,6 @@ ssize_t timed_child_read(const char *who, int dir, const char *path, char *buf, 
 /* sys_poke() for work of timed_child_run(). */
 int timed_child_poke(int dir, const char *path, const char *data, size_t len);
 
-/* A device whose driver does not answer. */
 struct timed_child_silent {
 	char who[PARENT_SIZE];
 	pid_t pid;        /* the child that waits for the answer */
