@@ -100,11 +100,12 @@ struct asked {
 static double cost_of(const struct asked *asked, const char *type)
 {
 	const struct inv_offer *offer = inventory_offer(asked->card, type);
-	int of_type = offer ? offer->available : 0, requested = asked->available;
+	int of_type = offer ? offer->available : 0, requested = asked->available, whole;
 
 	if (of_type <= 0 || requested <= 0)
 		return 1;
-	return requested >= of_type ? requested / of_type : 1.0 / (of_type / requested);
+	whole = requested >= of_type ? requested / of_type : of_type / requested;
+	return requested >= of_type ? whole : 1.0 / whole;
 }
 
 bool capacity_is_pending(const struct capacity_query *query, const struct inv_pgpu *card, const struct lease *lease)

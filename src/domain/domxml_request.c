@@ -206,7 +206,7 @@ static int follow_hostdevs(struct domxml *doc, struct err *err)
 		alike &= are_alike(first, device);
 		ndevices++;
 	}
-	if (ndevices < nhostdevs || (ndevices > nhostdevs && !alike))
+	if (!first || ndevices < nhostdevs || (ndevices > nhostdevs && !alike))
 		return 0;
 	device = first;
 	for (EACH(struct vgpu_request *, req, request->vgpus, request->nvgpus)) {
