@@ -155,7 +155,6 @@ void lifecycle_resumed(const struct lifecycle *lifecycle, const char *defined, s
 
 static void log_release(void *arg, const struct lease *lease, int r, const struct err *err)
 {
-
 	(void)arg;
 	if (r == 0)
 		event_log(EVENT_RELEASED, event_of(lease), "release: domain %s: released %s", lease->name,
@@ -178,7 +177,6 @@ static void note_failures(const struct store *store, const struct policy *policy
 	if (lease_list(store, &leases, &ignored) < 0)
 		return;
 	for (EACH(const struct lease *, lease, leases.list, leases.n)) {
-
 		if (strcmp(lease->domain, domain) != 0 || lease->state != LEASE_ACTIVE ||
 		    lease->origin != LEASE_CREATED ||
 		    asked_ms - lease->since_ms > (int64_t)policy->start_grace_s * 1000)
