@@ -101,7 +101,7 @@ static int take_type(struct cmd *cmd, const char **word, struct err *err)
 
 	if (config_section(&cmd->config, *word))
 		return 0;
-	if (inventory_names(&cmd->host, &known, &n, err) < 0)
+	if (inventory_names(&cmd->host, INV_ALL, &known, &n, err) < 0)
 		return -err->code;
 	for (size_t i = 0; i < n; i++) {
 		const char *brand_end = strchr(known[i].name, ' ');

@@ -269,10 +269,11 @@ int inventory_open(const struct host *host, const char *id);
 int64_t inventory_created_ms(const struct host *host, const struct vgpu_ref *vgpu);
 
 /*
- * Lists all types of this host, sorted by ID; the caller frees the list. An ID has an entry for each of its names. For
- * mdevs, sets only ID and name; name "": the driver does not answer.
+ * Lists the types of these frameworks, sorted by ID; the caller frees the list. An ID has an entry for each of its
+ * names. For mdevs, sets only ID and name; name "": the driver does not answer.
  */
-int inventory_names(const struct host *host, struct inv_type **out, size_t *n, struct err *err);
+int inventory_names(const struct host *host, unsigned int frameworks, struct inv_type **out, size_t *n,
+		    struct err *err);
 
 /* Writes "write nvidia-222, the ID of T4-1B" if `word` is a type's name on this host, or "". Asks the drivers. */
 const char *inventory_name_hint(const struct host *host, const char *word, char buf[REASON_SIZE]);

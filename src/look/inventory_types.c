@@ -355,10 +355,10 @@ static bool is_listed(const struct inv_type *list, size_t n, const struct inv_ty
 	return false;
 }
 
-int inventory_names(const struct host *host, struct inv_type **out, size_t *n, struct err *err)
+int inventory_names(const struct host *host, unsigned int frameworks, struct inv_type **out, size_t *n, struct err *err)
 {
 	/* Plain VFs have no types. */
-	const struct inv_query query = { .frameworks = INV_MDEV | INV_VARIANT, .types = inv_no_types, .names = true };
+	const struct inv_query query = { .frameworks = frameworks & ~INV_VF, .types = inv_no_types, .names = true };
 	autoinventory struct inventory inv = { 0 };
 	int r = inventory_read(&inv, host, &query, err);
 
@@ -380,7 +380,7 @@ const char *inventory_name_hint(const struct host *host, const char *word, char 
 	size_t n = 0;
 
 	*buf = '\0';
-	if (!*word || inventory_names(host, &known, &n, &ignored) < 0)
+	if (!*word || inventory_names(host, INV_ALL, &known, &n, &ignored) < 0)
 		return buf;
 	for (size_t i = 0; i < n; i++) {
 		/* The list has an ID once for each of its names. The name of a type without a name is its ID. */

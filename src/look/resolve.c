@@ -26,9 +26,14 @@ unsigned int resolve_frameworks(const struct vgpu_request *req)
 	return req->kind == REQUEST_MDEV ? INV_MDEV : INV_VARIANT | INV_VF;
 }
 
-static int read_names(struct world *world, struct err *err)
+/* A driver of a framework that the request does not concern may not answer, so its names are read only at need. */
+static int read_names(struct world *world, unsigned int frameworks, struct err *err)
 {
-	return world->names ? 0 : inventory_names(world->host, &world->names, &world->nnames, err);
+	if (!(frameworks & ~world->names_known))
+		return 0;
+	free(world->names);
+	world->names_known |= frameworks;
+	return inventory_names(world->host, world->names_known, &world->names, &world->nnames, err);
 }
 
 /* Finds the next type with this name in these frameworks, from index *i; NULL: no more. `ids`: also by its ID. */
@@ -172,7 +177,7 @@ static int asked_type(struct resolved_request *resolved, struct world *world, st
 			add_type(resolved, config->sections[i].type);
 	if (resolved->ntypes)
 		return 0;
-	if (read_names(world, err) < 0)
+	if (read_names(world, resolve_frameworks(req), err) < 0)
 		return -err->code;
 	add_named(resolved, world, req->facts.type, true);
 	/* If this host does not know the type's ID, use the name from the source. */
@@ -180,6 +185,8 @@ static int asked_type(struct resolved_request *resolved, struct world *world, st
 		add_named(resolved, world, req->facts.name, false);
 	if (resolved->ntypes)
 		return 0;
+	if (read_names(world, INV_ALL, err) < 0)
+		return -err->code;
 	/* Without a valid configuration, the word may be a class. Do not refuse: an existing device can be adopted. */
 	if (!config_is_valid(config)) {
 		resolved->source = TYPE_UNSAID;
@@ -236,10 +243,12 @@ int resolve_framework(struct vgpu_request *req, struct world *world, struct err 
 
 	if (!*name || !config_is_valid(world->config))
 		return 0;
-	if (read_names(world, err) < 0)
+	if (read_names(world, own, err) < 0)
 		return -err->code;
 	if (next_type(world, own, name, false, &at))
 		return 0;
+	if (read_names(world, INV_ALL, err) < 0)
+		return -err->code;
 	at = 0;
 	type = next_type(world, INV_ALL & ~own, name, false, &at);
 	if (!type)

@@ -114,8 +114,9 @@ struct world {
 	struct resolved_request *resolved_requests; /* one for each of request->vgpus */
 	struct inventory inv;
 	struct leases leases;   /* without void leases */
-	struct inv_type *names; /* the host's type names; NULL: not read, or none */
+	struct inv_type *names; /* the type names of the frameworks in `names_known` (INV_...) */
 	size_t nnames;
+	unsigned int names_known;
 	int libvirt; /* libvirt's version, 9007000 is 9.7.0; 0: not known */
 	struct failed_attempt *failed_attempts;
 	size_t nfailed_attempts;

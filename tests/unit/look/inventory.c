@@ -263,16 +263,18 @@ static void lists_of_types(void)
 	size_t n;
 
 	TREE(tree, one_t4);
-	ok(inventory_names(&tree.host, &all, &n, &err) == 0 && n == 3, "all types are listed");
+	ok(inventory_names(&tree.host, INV_ALL, &all, &n, &err) == 0 && n == 3, "all types are listed");
 	is(n == 3 ? all[2].id : NULL, "nvidia-231", "in order");
 	is(n == 3 ? all[2].name : NULL, "GRID T4-2Q", "each with its name");
 	free(all);
 	tree_add(&tree, T4 "/physfn = no link\n");
-	ok(inventory_names(&tree.host, &all, &n, &err) == 0 && n == 3, "also those of a card that is not ready");
+	ok(inventory_names(&tree.host, INV_ALL, &all, &n, &err) == 0 && n == 3,
+	   "also those of a card that is not ready");
 	free(all);
 	tree_remove(&tree, T4 "/physfn");
 	tree_remove(&tree, T4 "/mdev_supported_types/nvidia-231/available_instances");
-	ok(inventory_names(&tree.host, &all, &n, &err) == 0 && n == 3, "nothing but its name is read of a type");
+	ok(inventory_names(&tree.host, INV_ALL, &all, &n, &err) == 0 && n == 3,
+	   "nothing but its name is read of a type");
 	free(all);
 }
 
@@ -298,7 +300,7 @@ static void nothing_there(void)
 	ok(read_host(&tree.host, EVERYTHING) == 0 && inv.npgpus == 0 && inv.ndevices == 0,
 	   "a host without the mdev framework is an empty inventory");
 	ok(inventory_device(&inv, A) == NULL && !inventory_pgpu(&inv, "mtty"), "in which nothing is found");
-	ok(inventory_names(&tree.host, &names, &n, &err) == 0 && n == 0, "and which has no types");
+	ok(inventory_names(&tree.host, INV_ALL, &names, &n, &err) == 0 && n == 0, "and which has no types");
 	tree_add(&tree, "sys/class/mdev_bus = no directory\n");
 	ok_err(read_host(&tree.host, EVERYTHING) == -ENOTDIR, "one that cannot be read is an error");
 }

@@ -88,7 +88,8 @@ static struct world facts_of(const struct row *row)
 			       .config = &config,
 			       .request = &request,
 			       .names = none ? NULL : names,
-			       .nnames = none ? 0 : ARRAY_SIZE(names) };
+			       .nnames = none ? 0 : ARRAY_SIZE(names),
+			       .names_known = INV_ALL };
 }
 
 static void make_request(struct vgpu_request *req, const char *asks)
@@ -122,6 +123,19 @@ static void recall(const char *recalls)
 		tree_addf(&tree, "etc/mdevctl.d/0000:84:00.0/" A " = {\"mdev_type\": \"%s\"}\n", recalls + 1);
 	if (*recalls == '~')
 		affinity_put(&store, &last, true, "");
+}
+
+static void test_own_names_first(void)
+{
+	struct world facts = facts_of(&of_frameworks[0]);
+	struct resolved_request resolved;
+	struct vgpu_request req;
+
+	facts.names_known = INV_MDEV;
+	make_request(&req, "One");
+	ok(resolve_vgpu(&resolved, &req, &facts, &err) == 0 && facts.names_known == INV_MDEV &&
+		   resolve_framework(&req, &facts, &err) == 0 && facts.names_known == INV_MDEV,
+	   "the drivers of the other framework are not asked for names while those of its own have the type");
 }
 
 static void test_types(void)
@@ -165,4 +179,4 @@ static void test_frameworks(void)
 }
 
 HOST_TESTS("sys/class/mdev_bus/\nsys/bus/mdev/devices/\nsys/bus/pci/devices/\nrun/\nvar/lib/\n", test_types,
-	   test_frameworks)
+	   test_own_names_first, test_frameworks)
