@@ -115,7 +115,7 @@ static void check(const struct row *row, int r, int code, const char *becomes)
 
 static void recall(const char *recalls)
 {
-	const struct lease last = lease_of(A, recalls + 1, "0000:84:00.0", LEASE_ACTIVE, VM);
+	const struct lease last = lease_of(A, *recalls ? recalls + 1 : "", "0000:84:00.0", LEASE_ACTIVE, VM);
 
 	tree_remove(&tree, "etc/mdevctl.d");
 	tree_remove(&tree, "var/lib/vgpu-lease/affinity/" A);
