@@ -60,7 +60,7 @@ int unleased_check(const struct lifecycle *lifecycle, const struct plan *plan, c
 	const struct err why = *err;
 
 	/* Commands on running guests, which set `op`, always fail if a lease cannot be written. */
-	if (lifecycle->op || (r != -EROFS && r != -EACCES && r != -ENOSPC && r != -EDQUOT))
+	if (lifecycle->op || (r != -EROFS && r != -ENOSPC && r != -EDQUOT))
 		return r;
 	if (!plan)
 		return unleased_pass(lifecycle, why.text, ERR_STATE, err);
