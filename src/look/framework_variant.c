@@ -176,16 +176,16 @@ static const struct inv_pgpu *next_of_model(const struct inventory *inv, const s
 static void add_types(struct inv_reader *reader, struct inv_pgpu *pgpu)
 {
 	struct inventory *inv = reader->inv;
-	struct typelist record = { 0 };
 	const struct inv_pgpu *card;
 	bool seen_whole = false;
 	int slices;
 
 	for (size_t i = 0; (card = next_of_model(inv, pgpu, &i));)
 		seen_whole |= !inventory_next_on(inv, card, NULL) && has_sizes(card->listed);
-	typelist_recall(&record, reader->host, pgpu->record);
-	pgpu->types_whole = record.whole || seen_whole;
-	for (EACH(const struct typelist_item *, item, record.items, record.n)) {
+	pgpu->recorded = mem_new(1, sizeof(*pgpu->recorded));
+	typelist_recall(pgpu->recorded, reader->host, pgpu->record);
+	pgpu->types_whole = pgpu->recorded->whole || seen_whole;
+	for (EACH(const struct typelist_item *, item, pgpu->recorded->items, pgpu->recorded->n)) {
 		typelist_framebuffer(item->name, &slices);
 		if (!seen_whole || slices)
 			add_type(inv, pgpu, item->type, item->name);

@@ -81,6 +81,7 @@ struct inv_pgpu {
 	struct inv_offer *offers;
 	size_t noffers;
 	struct typelist *listed;        /* variant: the types that a free VF lists now; for the reader only */
+	struct typelist *recorded;      /* variant: the types in `record` at the look */
 	char record[TYPELIST_KEY_SIZE]; /* variant: the name of the file with the model's types; "": none */
 	bool types_whole;               /* variant: all types of the model are known, except perhaps MIG-backed types */
 	char gone[TYPE_SIZE];           /* variant: a configured type that only another driver version had; "": none */

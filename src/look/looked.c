@@ -143,7 +143,7 @@ static bool are_same(const struct typelist *a, const struct typelist *b)
 
 static void remember_model(const struct store *store, const struct inventory *inv, const struct inv_pgpu *card)
 {
-	struct typelist list = { .whole = card->types_whole }, was = { 0 };
+	struct typelist list = { .whole = card->types_whole };
 	autofree char *text = NULL;
 	bool same;
 
@@ -154,11 +154,9 @@ static void remember_model(const struct store *store, const struct inventory *in
 		if (inventory_type_is_of(type, card) && strcmp(type->id, type->name) != 0)
 			typelist_add(&list, type->id, type->name);
 	}
-	typelist_recall(&was, store->host, card->record);
-	same = are_same(&list, &was);
+	same = are_same(&list, card->recorded);
 	text = typelist_format(&list);
 	mem_free(list.items);
-	mem_free(was.items);
 	if (same || strlen(text) >= TYPELIST_TEXT_MAX)
 		return;
 	autoclose int directory = store_open_lib(store->host, "types");

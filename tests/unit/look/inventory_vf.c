@@ -116,6 +116,7 @@ static void memory(void)
 	tree_add(&tree, "var/lib/vgpu-lease/types/10de:26b9:10de:1851@550.90.05 = vgpu-lease types 1 all\\n"
 			"2164 : NVIDIA L40S-3B\\n1156 : NVIDIA L40S-48Q\\n1147 : NVIDIA L40S-1Q\\n"
 			"1145 : NVIDIA L40S-1B\n");
+	ok(read_host(&tree.host, &query) == 0, "the next look finds what is written down");
 	types_remember(&store, &inv);
 	ok(sys_read(tree.host.root, "var/lib/vgpu-lease/types/10de:26b9:10de:1851@550.90.05", text, sizeof(text)) > 0 &&
 		   strstr(text, "all\n2164"),

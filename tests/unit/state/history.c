@@ -104,10 +104,12 @@ static void types(void)
 		{ .vendor = "10de", .device = "20b5", .id = "nvidia-471", .name = "NVIDIA A40-4Q" }
 	};
 	struct inv_type *known[] = { &types[0], &types[1], &types[2] };
-	struct inv_pgpu card = { .record = "10de:26b9:@", .vendor = "10de", .device = "26b9", .types_whole = true };
+	struct typelist list = { 0 };
+	struct inv_pgpu card = {
+		.record = "10de:26b9:@", .recorded = &list, .vendor = "10de", .device = "26b9", .types_whole = true
+	};
 	struct inv_pgpu *cards[] = { &card };
 	struct inventory inv = { .pgpus = cards, .npgpus = 1, .types = known, .ntypes = 3 };
-	struct typelist list = { 0 };
 	const char path[] = "var/lib/vgpu-lease/types/10de:26b9:@";
 	struct stat first, second;
 
