@@ -119,14 +119,6 @@ bool hostdev_is_ours(const struct request *request, const struct vgpu_request *r
 	return hostdev_filter_possible(config) && is_of_pool(host, config, req->id);
 }
 
-static bool has_pci(const struct request *request)
-{
-	for (size_t i = 0; i < request->nvgpus; i++)
-		if (request->vgpus[i].kind == REQUEST_PCI)
-			return true;
-	return false;
-}
-
 static int refuse_pgpu(const struct request *request, const struct host *host, struct err *err)
 {
 	autoleases struct leases leases = { 0 };
@@ -201,7 +193,7 @@ int hostdev_filter_request(struct domxml *doc, const struct host *host, const st
 {
 	const struct request *request = domxml_request(doc);
 
-	if (starts && has_pci(request) &&
+	if (starts && request_has(request, REQUEST_PCI) &&
 	    (refuse_pgpu(request, host, err) < 0 || hostdev_filter_refuse_other(request, host, config, err) < 0))
 		return -err->code;
 	hostdev_filter_keep(doc, host, config, NULL);

@@ -384,7 +384,7 @@ static bool will_ask(const struct world *w)
 
 int survey_ahead(struct world *w, int64_t by_ms, struct err *err)
 {
-	if (!w->defined_parents)
+	if (!w->defined_parents && request_has(w->request, REQUEST_MDEV))
 		w->ndefined_parents = mdevctl_parents(&w->defined_parents, w->host);
 	/* If one round of a run has searched, all later rounds do. */
 	if (w->wide || w->users || (w->inv.frameworks ? asks(w) : will_ask(w)))

@@ -28,6 +28,14 @@ bool type_has_driver_of(const char *type, const char *other)
 
 const char *const framework_words[FW_VF + 1] = { "mdev", "variant", "vf" };
 
+bool request_has(const struct request *request, enum vgpu_request_kind kind)
+{
+	for (size_t i = 0; i < request->nvgpus; i++)
+		if (request->vgpus[i].kind == kind)
+			return true;
+	return false;
+}
+
 const struct vgpu_request *request_find(const struct request *request, const char *id)
 {
 	return text_find(request->vgpus, request->nvgpus, sizeof(*request->vgpus), id);

@@ -103,6 +103,7 @@ struct request {
 };
 
 const struct vgpu_request *request_find(const struct request *request, const char *id);
+bool request_has(const struct request *request, enum vgpu_request_kind kind);
 
 /* Is exactly this device requested? */
 bool request_names(const struct request *request, const char *id);
