@@ -191,7 +191,6 @@ int apply_reserve(struct apply *apply, const struct step *steps, size_t n, struc
 	for (size_t i = 0; i < n; i++) {
 		struct lease lease = lease_of(apply, &steps[i], LEASE_RESERVED), was;
 		int r = lease_get(apply->store, steps[i].vgpu.id, &was, err);
-
 		bool own = r == 1 && was.state != LEASE_RESERVED;
 
 		if (own)

@@ -29,7 +29,7 @@ void release_mark_lease(const struct store *store, struct lease *lease);
 int unleased_pass(const struct lifecycle *lifecycle, const char *why, enum err_about about, struct err *err);
 
 /*
- * May a start that failed with `r` and `err` continue without leases? 0: the state cannot be written, and no step of
+ * May a start that failed with `r` and `err` continue without leases? 0: the state is full or read-only, and no step of
  * the `plan` needs its lease (NULL: no plan was made, and unleased_pass() decides). Negative: no.
  */
 int unleased_check(const struct lifecycle *lifecycle, const struct plan *plan, const struct leases *leases, int r,
