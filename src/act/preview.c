@@ -203,7 +203,7 @@ void preview_remarks(struct remarks *out, const struct preview *p, const char *o
 
 static const char *end_of(const struct store *store, const struct lease *lease)
 {
-	/* Nothing is said of a plain VF, which is never removed. */
+	/* A plain VF is never removed, so the text does not mention its device. */
 	bool exists = lease->vgpu.framework != FW_VF && kernel_exists(store->host, &lease->vgpu) != 0;
 
 	if (lease->state == LEASE_RESERVED)

@@ -43,8 +43,8 @@ const char *xml_name(const struct xml_elem *elem);
 const char *xml_ns(const struct xml_elem *elem);
 
 /*
- * Returns the element's first child, or its next sibling, with this namespace and name, or NULL if there is none. `ns`
- * is "" for elements without a namespace. If `ns` or `name` is NULL, any matches. xml_child() accepts NULL as `elem`.
+ * Returns the element's first child, or its next sibling, with this namespace and name; NULL: not found. `ns` is "" for
+ * elements without a namespace. If `ns` or `name` is NULL, any matches. xml_child() accepts NULL as `elem`.
  */
 const struct xml_elem *xml_child(const struct xml_elem *elem, const char *ns, const char *name);
 const struct xml_elem *xml_next(const struct xml_elem *elem, const char *ns, const char *name);

@@ -62,7 +62,7 @@ int64_t orphans_remove(struct gc *pass, struct guests *guests);
 
 /*
  * Is this a device or definition of Nova's whose reclaim_grace is over, and that nothing keeps? Nova counts each as a
- * device, even if its type is no longer enabled, and removes none.
+ * device, even if its type is not enabled any more, and does not remove it.
  */
 bool orphan_is_due(const struct gc_item *item);
 

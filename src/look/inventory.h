@@ -71,7 +71,7 @@ struct inv_pgpu {
 	bool nvidia, gpu;            /* a GPU by its PCI class and ID, or one of the kernel's sample devices */
 	int numa;                    /* UNKNOWN: the kernel says -1 or nothing */
 	bool sriov;                  /* the parents are VFs, or would be if the card were ready */
-	int nvfs;                    /* number of VFs among the parents, or of enabled VFs if there are no parents */
+	int nvfs;                    /* number of VFs among the parents; if `nparents` is 0, of enabled VFs */
 	struct inv_parent **parents; /* sorted by name */
 	int nparents;
 	bool ready;

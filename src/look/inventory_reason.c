@@ -59,7 +59,7 @@ static bool read_sriov(struct inv_pgpu *card, int dir)
 	return can_have;
 }
 
-/* Is no VF bound to the nvidia driver? Sets `other` to a driver of the VFs; "": none. False also without VFs. */
+/* True if the card has VFs, and all are without the nvidia driver. Sets `other` to a driver of theirs; "": none. */
 static bool lacks_nvidia(const struct inv_pgpu *card, int dir, char other[DRIVER_SIZE])
 {
 	char path[32], driver[DRIVER_SIZE];

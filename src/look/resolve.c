@@ -299,7 +299,7 @@ static int recall(struct resolved_request *resolved, const struct world *w, stru
 	if (defined != 1 && !affinity_get(w->store, req->id, &last))
 		return 0;
 	text_copy(resolved->last_parent, PARENT_SIZE, defined == 1 ? definition.parent : last.parent);
-	/* A type that is no longer enabled cannot be created. */
+	/* A type that is not enabled any more cannot be created. */
 	if (defined != 1 && !enabled(w->config, last.type)) {
 		text_copy(resolved->was, sizeof(resolved->was), last.type);
 		return 0;

@@ -336,7 +336,7 @@ void vfio_users_free(struct vfio_users *users)
 }
 
 /*
- * Returns who has the device open whose number is in an attribute; 0: nobody, or there is no attribute; negative: it
+ * Returns who has the device open whose number is in an attribute; 0: nobody, or the attribute is missing; negative: it
  * cannot be read. Sets *has_node if the device has a node, so that a process can have it open.
  */
 static int find_user(const struct vfio_users *users, int dir, const char *path, bool *has_node)

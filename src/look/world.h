@@ -33,7 +33,7 @@ struct resolved_request {
 	enum type_source source;
 	char called[LABEL_SIZE];  /* the name that a card's type must have; "": any name */
 	char reserved[TYPE_SIZE]; /* the type of the domain's reservation of this vGPU; "": none */
-	/* The type of the last lease, if that type is no longer enabled, or the VF has another card now; "": none */
+	/* The type of the last lease, if it is not enabled any more, or the VF has another card now; "": none */
 	char was[TYPE_SIZE];
 	char was_card[INV_IDENTITY_SIZE]; /* if `was` is of a VF: the card in that lease */
 	bool defined;                     /* mdevctl defines the UUID */
