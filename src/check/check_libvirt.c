@@ -33,12 +33,10 @@ enum { HOOK_PATH_SIZE = sizeof(HOOKS "/qemu.d/") + NAME_MAX };
 static void look_at_hook_link(struct check *check, const char *path)
 {
 	static const char *const allowed[] = { "/usr/bin/", "/usr/sbin/", "/" HOOKS "/" };
-	char to[1024];
-	ssize_t n = readlinkat(check->host->libvirt, path, to, sizeof(to) - 1);
+	char to[PATH_MAX];
 
-	if (n < 0)
+	if (sys_target(check->host->libvirt, path, to) < 0)
 		return;
-	to[n] = '\0';
 	for (size_t i = 0; i < ARRAY_SIZE(allowed); i++)
 		if (strncmp(to, allowed[i], strlen(allowed[i])) == 0)
 			return;

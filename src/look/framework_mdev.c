@@ -4,7 +4,6 @@
  * parent's `create` creates the vGPU, and a write to the vGPU's `remove` removes it.
  */
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -36,7 +35,7 @@ bool inv_has_other_kind(int bus, const char *parent)
 	autoclosedir DIR *types = sys_list(bus, path);
 	while ((e = sys_next(types)))
 		if (type_parse(type, e->d_name))
-			return is_of_other_kind(name, dirfd(types), type);
+			return is_of_other_kind(name, sys_list_fd(types), type);
 	return false;
 }
 
@@ -50,7 +49,7 @@ static int read_parents(struct inv_reader *reader, struct err *err)
 
 		/* The name becomes part of a path, so only the kernel's own spelling is accepted. */
 		if (parent_parse(p.name, e->d_name) && strcmp(p.name, e->d_name) == 0 &&
-		    !inv_has_other_kind(dirfd(reader->bus), p.name))
+		    !inv_has_other_kind(sys_list_fd(reader->bus), p.name))
 			inv_add(&inv->parents, &inv->nparents, &p, sizeof(p));
 	}
 	if (reader->bus && errno)
@@ -63,9 +62,8 @@ static int read_parents(struct inv_reader *reader, struct err *err)
 static bool device_parent(char out[PARENT_SIZE], int dir, const char *name)
 {
 	char target[PATH_MAX], *slash;
-	ssize_t n = readlinkat(dir, name, target, sizeof(target) - 1);
 
-	target[n < 0 ? 0 : n] = '\0';
+	sys_target(dir, name, target);
 	slash = strrchr(target, '/');
 	if (!slash)
 		return false;
@@ -104,13 +102,13 @@ static int read_devices(struct inv_reader *reader, struct err *err)
 
 		if (!uuid_parse(device.vgpu.id, e->d_name) || strcmp(device.vgpu.id, e->d_name) != 0)
 			continue;
-		if (!device_parent(device.vgpu.parent, dirfd(d), device.vgpu.id))
+		if (!device_parent(device.vgpu.parent, sys_list_fd(d), device.vgpu.id))
 			continue; /* the device was removed after the directory was listed */
 		snprintf(path, sizeof(path), "%s/mdev_type", device.vgpu.id);
-		sys_link(dirfd(d), path, type, sizeof(type));
+		sys_link(sys_list_fd(d), path, type, sizeof(type));
 		type_parse(device.vgpu.type, type);
 		device.parent = inv_find_parent(inv->parents, inv->nparents, device.vgpu.parent);
-		if (!device.parent && is_of_other_kind(device.vgpu.parent, dirfd(d), path))
+		if (!device.parent && is_of_other_kind(device.vgpu.parent, sys_list_fd(d), path))
 			continue;
 		if (device.parent)
 			device.parent->ndevices++;
@@ -166,7 +164,7 @@ static void find_card(struct inv_reader *reader, size_t i)
 {
 	struct inv_parent *parent = reader->inv->parents[i];
 	char path[PARENT_SIZE + 16], physfn[PCI_SIZE];
-	int bus = dirfd(reader->bus), vf = find_physfn(physfn, bus, parent->name);
+	int bus = sys_list_fd(reader->bus), vf = find_physfn(physfn, bus, parent->name);
 	const char *address = vf == 1 ? physfn : parent->name;
 	struct inv_pgpu *known = inventory_pgpu(reader->inv, address);
 	struct inv_pgpu *pgpu = known ? known : inv_add_pgpu(reader->inv, address);

@@ -35,7 +35,7 @@ bool inv_read_iommu_group(struct inv_parent *parent, int vf, const char *card)
 		if (!pci_parse(address, e->d_name) || strcmp(address, parent->name) == 0)
 			continue;
 		alone = false;
-		autoclose int device = sys_dir(dirfd(devices), address);
+		autoclose int device = sys_dir(sys_list_fd(devices), address);
 		if (device < 0 || !keeps_group(device, driver) ||
 		    (sys_link(device, "physfn", pf, sizeof(pf)) == 0 && strcmp(pf, card) == 0))
 			continue;
@@ -158,7 +158,7 @@ static int vf_look(const struct host *host, const struct vgpu_ref *vgpu, char ty
 {
 	autoclose int dir = inventory_open(host, vgpu->id);
 
-	(void)type;
+	type[0] = '\0';
 	if (dir >= 0 && inv_kind(dir) >= PCI_VF)
 		return 1;
 	return err_sys(err, dir < 0 ? -dir : ENOENT, "VF %s", vgpu->id);

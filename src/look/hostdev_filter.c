@@ -116,7 +116,7 @@ bool hostdev_is_ours(const struct request *request, const struct vgpu_request *r
 	/* Without a configuration, a plain VF is passed through like any PCI device: nothing has to create it. */
 	if (req->has_metadata && ((config && config_is_valid(config)) || !host || !is_plain_vf(host, req->id)))
 		return true;
-	return hostdev_filter_possible(config) && is_of_pool(host, config, req->id);
+	return config && hostdev_filter_possible(config) && is_of_pool(host, config, req->id);
 }
 
 static int refuse_pgpu(const struct request *request, const struct host *host, struct err *err)

@@ -266,7 +266,7 @@ uint64_t inventory_cpu_nodes(const struct host *host, const uint64_t cpus[CPU_WO
 		if (strncmp(e->d_name, "node", 4) != 0 || !text_number(e->d_name + 4, 0, 63, &node))
 			continue;
 		snprintf(path, sizeof(path), "node%ld/cpulist", node);
-		if (sys_read(dirfd(d), path, list, sizeof(list)) <= 0 || !text_cpuset(list, there, CPUS_MAX))
+		if (sys_read(sys_list_fd(d), path, list, sizeof(list)) <= 0 || !text_cpuset(list, there, CPUS_MAX))
 			continue;
 		for (size_t i = 0; i < CPU_WORDS; i++)
 			overlap |= (cpus[i] & there[i]) != 0;

@@ -318,7 +318,7 @@ struct framework_ops {
 	int (*creation)(struct kernel_write *write, const struct vgpu_ref *vgpu, struct err *err);
 
 	/*
-	 * Does the vGPU exist? 1: yes, with this type (not set for a plain VF); otherwise `err` says what is missing:
+	 * Does the vGPU exist? 1: yes, with this type ("" for a plain VF); otherwise `err` says what is missing:
 	 *   0: yes, but it is incomplete
 	 *   -ENOENT: no
 	 *   -ETIMEDOUT: the driver does not answer

@@ -198,7 +198,7 @@ enum vf_is inventory_vf_card(const struct host *host, const char *address, struc
 	    host_list(&d, host, PCI_DEVICES, &ignored) < 0)
 		return VF_NONE;
 	while ((other = next_address(d))) {
-		autoclose int dir = sys_dir(dirfd(d), other);
+		autoclose int dir = sys_dir(sys_list_fd(d), other);
 
 		if (dir >= 0 && can_have(dir, other, vf))
 			return inventory_read_card(host, other, card) ? VF_ABSENT : VF_NONE;
@@ -235,7 +235,7 @@ static void read_device(struct inv_reader *reader, const char *address, int dir,
 		known = card;
 	}
 	if (all)
-		*(const struct inv_pgpu **)mem_add(&inv->pci, &inv->npci, sizeof(known)) = known;
+		*(const struct inv_pgpu **)mem_add(&inv->pci, &inv->npci, sizeof(*inv->pci)) = known;
 	/* A card without VFs is not a pGPU. Only a GPU with a reason stays in the list. */
 	if (card && !card->sriov && !(all && card->gpu && inv_explain_gpu(card, reader->host, dir, any)))
 		inv->npgpus--;
@@ -260,7 +260,7 @@ int inv_read_pci(struct inv_reader *reader, struct err *err)
 
 		snprintf(first, sizeof(first), "%s/virtfn0", address);
 		/* A VF is never a pGPU. If query->types is set, cards without VFs are not needed. */
-		if (is_vf || (query->types && (known || (d && sys_link(dirfd(d), first, vf, sizeof(vf)) < 0))))
+		if (is_vf || (query->types && (known || (d && sys_link(sys_list_fd(d), first, vf, sizeof(vf)) < 0))))
 			continue;
 		autoclose int dir = inventory_open(reader->host, address);
 		if (dir >= 0 && (query->types || inv_kind(dir) == PCI_DEVICE))

@@ -305,7 +305,7 @@ static void find_lost(struct inv_reader *reader, struct inv_pgpu *pgpu)
 			return;
 		if (!is_free_vf(vf) || (!type && vf == first))
 			continue;
-		autoclose int dir = sys_dir(dirfd(reader->bus), vf->name);
+		autoclose int dir = sys_dir(sys_list_fd(reader->bus), vf->name);
 		if (dir < 0)
 			continue;
 		if (type)
@@ -326,7 +326,7 @@ static void ask_card(struct inv_reader *reader, struct inv_pgpu *pgpu)
 
 	if (!query->names && (!pgpu->ready || (none_wanted && !inventory_next_on(reader->inv, pgpu, NULL))))
 		return;
-	autoclose int dir = sys_dir(dirfd(reader->bus), parent->name);
+	autoclose int dir = sys_dir(sys_list_fd(reader->bus), parent->name);
 	if (dir < 0) {
 		inv_not_ready(pgpu, "%s cannot be opened: %s", parent->name, err_describe(errno));
 	} else if (query->names) {

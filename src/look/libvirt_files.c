@@ -88,7 +88,7 @@ static int read_directory(struct libvirt_files *disk, const struct host *host, c
 	if (!d)
 		return r;
 	while ((e = sys_next(d))) {
-		r = read_document(disk, dirfd(d), e->d_name, runs);
+		r = read_document(disk, sys_list_fd(d), e->d_name, runs);
 		if (r < 0)
 			note_unread(disk, host, path, e->d_name, runs, -r);
 	}
@@ -207,9 +207,9 @@ static void read_saved(struct libvirt_files *saved, int at, const char *path, bo
 
 	while (r == 0 && (e = sys_next(d))) {
 		file = e->d_name;
-		r = read_beginning(saved, dirfd(d), file);
+		r = read_beginning(saved, sys_list_fd(d), file);
 		if (r == -EISDIR && deeper)
-			read_saved(saved, dirfd(d), file, false);
+			read_saved(saved, sys_list_fd(d), file, false);
 		if (r == -EISDIR || r == -ENOENT || r == -ELOOP)
 			r = 0;
 	}
@@ -428,7 +428,7 @@ struct libvirt_qemu *libvirt_qemus(const struct host *host, size_t *n)
 	*n = 0;
 	while ((e = sys_next(d))) {
 		const char *dot = strrchr(e->d_name, '.');
-		pid_t pid = dot && strcmp(dot, ".pid") == 0 ? libvirt_read_pid(dirfd(d), e->d_name) : 0;
+		pid_t pid = dot && strcmp(dot, ".pid") == 0 ? libvirt_read_pid(sys_list_fd(d), e->d_name) : 0;
 		struct libvirt_qemu *qemu;
 
 		if (pid <= 0)

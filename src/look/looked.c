@@ -208,7 +208,7 @@ void cards_remember(const struct store *store, const struct config *config)
 
 	while ((e = sys_next(dir)))
 		if (e->d_name[0] != '.' && !is_vf_address(config, e->d_name))
-			unlinkat(dirfd(dir), e->d_name, 0);
+			unlinkat(sys_list_fd(dir), e->d_name, 0);
 	for (EACH(const struct section *, s, config->sections, config->nsections))
 		for (size_t a = 0; s->vf && a < s->naddresses; a++)
 			if (!card_record_read(was, store->host, s->addresses[a].text))

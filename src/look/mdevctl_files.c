@@ -127,7 +127,7 @@ int mdevctl_definitions(struct definition **list, size_t *n, const struct host *
 		if (uuid)
 			add_one(&reading, parent, uuid);
 		else
-			read_parent(&reading, dirfd(d), parent);
+			read_parent(&reading, sys_list_fd(d), parent);
 	}
 	if (errno)
 		err_sys(err_of(&reading), errno, "%s/" DEFINITIONS, host->name);
@@ -173,7 +173,7 @@ size_t mdevctl_parents(char (**parents)[PARENT_SIZE], const struct host *host)
 
 	*parents = NULL;
 	while (next_name(d, parent_parse, parent)) {
-		autoclosedir DIR *definitions = sys_list(dirfd(d), parent);
+		autoclosedir DIR *definitions = sys_list(sys_list_fd(d), parent);
 
 		if (next_name(definitions, uuid_parse, uuid))
 			memcpy(mem_add(parents, &n, PARENT_SIZE), parent, PARENT_SIZE);

@@ -283,7 +283,7 @@ static void read_all(struct scan *scan)
 			err_sys(blind, errno, "%s/proc", scan->host->name);
 		return;
 	}
-	scan->proc = dirfd(d);
+	scan->proc = sys_list_fd(d);
 	/* Below --root, proc may be an ordinary directory, and kcmp(2) does not know its processes. */
 	scan->compares = fstatfs(scan->proc, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC;
 	if (scan->compares && (fstatat(scan->proc, "self/ns/pid", &st, 0) < 0 || st.st_ino != FIRST_PID_NAMESPACE))
@@ -384,7 +384,7 @@ static int find_nodes(const struct vfio_users *users, int device, const char *di
 		if (strncmp(e->d_name, begin, strlen(begin)) != 0)
 			continue;
 		snprintf(path, sizeof(path), "%s/dev", e->d_name);
-		r = find_user(users, dirfd(d), path, has_node);
+		r = find_user(users, sys_list_fd(d), path, has_node);
 		if (r != 0)
 			return r;
 	}

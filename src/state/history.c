@@ -86,7 +86,7 @@ size_t affinity_parents(const struct host *host, const char *type, char (**out)[
 
 	*out = NULL;
 	while ((e = sys_next(dir))) {
-		const struct store store = { .host = host, .affinity = dirfd(dir) };
+		const struct store store = { .host = host, .affinity = sys_list_fd(dir) };
 		struct affinity was;
 		bool again = e->d_name[0] == '.' || !affinity_get(&store, e->d_name, &was) ||
 			     strcmp(was.type, type) != 0;
@@ -205,7 +205,7 @@ size_t failure_list(const struct store *store, struct failure **out)
 		struct record record;
 		long since;
 
-		if (parent_parse(failure.pgpu, e->d_name) && record_read(&record, dirfd(dir), e->d_name, 2) &&
+		if (parent_parse(failure.pgpu, e->d_name) && record_read(&record, sys_list_fd(dir), e->d_name, 2) &&
 		    text_number(record.words[0], now - FAILURE_MS + 1, now, &since) &&
 		    type_parse(failure.type, record.words[1]))
 			*(struct failure *)mem_add(out, &n, sizeof(**out)) = failure;
@@ -230,7 +230,7 @@ void silent_recall(const struct store *store)
 	struct timed_child_silent silent;
 
 	while ((e = sys_next(dir)))
-		if (silent_read(&silent, dirfd(dir), e->d_name))
+		if (silent_read(&silent, sys_list_fd(dir), e->d_name))
 			timed_child_add_silent(&silent);
 }
 

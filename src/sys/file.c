@@ -202,22 +202,24 @@ int sys_overwrite(int dir, const char *name, const char *data, size_t len)
 	return (size_t)n == len ? 0 : -ENOSPC;
 }
 
+int sys_target(int dir, const char *path, char target[PATH_MAX])
+{
+	ssize_t n = readlinkat(dir, path, target, PATH_MAX - 1);
+
+	target[n < 0 ? 0 : n] = '\0';
+	return n < 0 ? -errno : 0;
+}
+
 int sys_link(int dir, const char *path, char *buf, size_t size)
 {
 	char target[PATH_MAX];
-	const char *base;
-	ssize_t n = readlinkat(dir, path, target, sizeof(target) - 1);
+	int r = sys_target(dir, path, target);
+	const char *slash = strrchr(target, '/'), *base = slash ? slash + 1 : target;
 
-	buf[0] = '\0';
-	if (n < 0)
-		return -errno;
-	target[n] = '\0';
-	base = strrchr(target, '/');
-	base = base ? base + 1 : target;
-	if (strlen(base) >= size)
-		return -ENAMETOOLONG;
-	memcpy(buf, base, strlen(base) + 1);
-	return 0;
+	if (r == 0 && strlen(base) >= size)
+		r = -ENAMETOOLONG;
+	snprintf(buf, size, "%s", r < 0 ? "" : base);
+	return r;
 }
 
 int sys_dir(int dir, const char *path)
@@ -248,6 +250,11 @@ const struct dirent *sys_next(DIR *d)
 		e = d ? readdir(d) : NULL;
 	} while (e && (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0));
 	return e;
+}
+
+int sys_list_fd(DIR *d)
+{
+	return dirfd(d);
 }
 
 bool sys_exists(int dir, const char *path)

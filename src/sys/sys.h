@@ -11,6 +11,7 @@
 #pragma once
 
 #include <dirent.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -53,11 +54,16 @@ DIR *sys_list(int dir, const char *path);
 /* The next entry but . and .., in no order. NULL with errno 0: the end, or `d` is NULL; else an error. */
 const struct dirent *sys_next(DIR *d);
 
+/* dirfd() of what sys_list() returned; do not close it. Static analyzers believe that dirfd() itself can fail. */
+int sys_list_fd(DIR *d);
+
 /* Opens or creates a directory of our own, which everybody can read. -EPERM: others own it or may write to it. */
 int sys_own_dir(int dir, const char *path);
 
 bool sys_exists(int dir, const char *path);
 
+/* Reads a symbolic link. After a failure, `target` is "". */
+int sys_target(int dir, const char *path, char target[PATH_MAX]);
 /* Copies the last component of a symbolic link's target to buf[size]; after a failure, "". -ENAMETOOLONG: no fit. */
 int sys_link(int dir, const char *path, char *buf, size_t size);
 
