@@ -26,7 +26,6 @@
 #include "act/preview.h"
 #include "state/history.h"
 #include "base/text.h"
-#include "sys/guarded_child.h"
 #include "sys/sys.h"
 #include "sys/log.h"
 
@@ -47,7 +46,7 @@ struct hook {
 	struct lifecycle lifecycle;
 	bool concerns; /* the domain has a vGPU, so the call is counted */
 	int64_t began_ms;
-	int parent; /* descriptor for guarded_child_give(), by which the parent prints; negative: this process prints */
+	int parent; /* descriptor for sys_guarded_give(), by which the parent prints; negative: this process prints */
 };
 
 struct operation {
@@ -104,8 +103,7 @@ static int print_help(const struct hook *hook)
 static int write_out(void *arg, const char *data, size_t len, struct err *err)
 {
 	const struct hook *hook = arg;
-	int r = hook->parent >= 0 ? guarded_child_give(hook->parent, data, len)
-				  : sys_write_all(STDOUT_FILENO, data, len);
+	int r = hook->parent >= 0 ? sys_guarded_give(hook->parent, data, len) : sys_write_all(STDOUT_FILENO, data, len);
 
 	/* Always EIO, because ENOSPC would mean that the pool has no capacity. */
 	return r < 0 ? err_set(err, EIO, "cannot write the XML to standard output: %s", err_describe(-r)) : 0;
@@ -340,14 +338,14 @@ static bool is_guarded(struct hook *hook, const struct operation *operation)
 
 	if (hook->dry_run || (operation->what != COUNT_RESTORE && operation->what != COUNT_RECONNECT))
 		return false;
-	hook->parent = guarded_child_begin(&status);
+	hook->parent = sys_guard(&status);
 	if (hook->parent >= 0)
 		mem_exit_status(EXIT_REFUSED);
 	if (status)
 		log_warn(
 			"%s: domain %s: the hook's process crashed or was killed (wait status %d); run 'vgpu-lease check'",
 			hook->op, hook->name, status);
-	return hook->parent == GUARDED_CHILD_ENDED;
+	return hook->parent == SYS_GUARD_ENDED;
 }
 
 static int serve(int argc, char **argv)

@@ -209,14 +209,16 @@ static bool pause_round(struct rounds *r)
 /* Has a card of the pool been silent for less than lock_timeout? Its driver may still answer. */
 static bool may_answer(const struct rounds *r)
 {
-	struct timed_child_silent silent[TIMED_CHILD_SILENT_MAX];
-	size_t n = sys_now_ms() < r->apply.wait_by_ms ? timed_child_silents(silent, ARRAY_SIZE(silent)) : 0;
 	int64_t time_ms = (int64_t)r->lifecycle->config->policy.lock_timeout_s * 1000;
+	size_t n;
+	const struct timed_child_silent *silents = timed_child_silents(&n);
 
-	for (size_t i = 0; i < n; i++) {
-		const struct inv_pgpu *card = inventory_pgpu(&r->world.inv, silent[i].who);
+	if (sys_now_ms() >= r->apply.wait_by_ms)
+		return false;
+	for (EACH(const struct timed_child_silent *, silent, silents, n)) {
+		const struct inv_pgpu *card = inventory_pgpu(&r->world.inv, silent->who);
 
-		if (card && card->pool.section && sys_now_ms() - silent[i].since_ms < time_ms)
+		if (card && card->pool.section && sys_now_ms() - silent->since_ms < time_ms)
 			return true;
 	}
 	return false;

@@ -236,14 +236,15 @@ void silent_recall(const struct store *store)
 
 void silent_note(const struct store *store)
 {
-	struct timed_child_silent all[TIMED_CHILD_SILENT_MAX], known;
-	size_t n = timed_child_silents(all, ARRAY_SIZE(all));
+	struct timed_child_silent known;
+	size_t n;
+	const struct timed_child_silent *silents = timed_child_silents(&n);
 	autoclose int directory = n == 0 || store->run < 0 ? -1 : sys_own_dir(store->run, "silent");
 
-	for (size_t i = 0; i < n && directory >= 0; i++)
-		if (!silent_read(&known, directory, all[i].who))
-			record_write(directory, all[i].who, "%d %" PRIu64 " %" PRId64, (int)all[i].pid, all[i].start,
-				     all[i].since_ms);
+	for (EACH(const struct timed_child_silent *, silent, silents, directory < 0 ? 0 : n))
+		if (!silent_read(&known, directory, silent->who))
+			record_write(directory, silent->who, "%d %" PRIu64 " %" PRId64, (int)silent->pid, silent->start,
+				     silent->since_ms);
 }
 
 /* Removes records older than `days` days that `keep` rejects, and what killed writers left. */

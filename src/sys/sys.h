@@ -147,3 +147,15 @@ bool sys_process_exits(pid_t pid);
  * has exited is known only in the first PID namespace.
  */
 pid_t sys_lock_taker(int dir, const char *path);
+
+/*
+ * Runs the rest of the caller in a child, so that a crash cannot change the exit status of this process. Returns:
+ *   a descriptor: in the child, for sys_guarded_give()
+ *   -1: there can be no child, so the caller does the work itself
+ *   SYS_GUARD_ENDED: in the parent, after the child's end. *status (waitpid(2)) is 0 after a normal end.
+ */
+enum { SYS_GUARD_ENDED = -2 };
+int sys_guard(int *status);
+
+/* Has the parent print the data, if it gets them whole, on standard output. Negative errno: not printed. */
+int sys_guarded_give(int parent, const char *data, size_t len);

@@ -69,14 +69,11 @@ static void forget_ended(void)
 	all.nsilent = silent;
 }
 
-size_t timed_child_silents(struct timed_child_silent *out, size_t max)
+const struct timed_child_silent *timed_child_silents(size_t *n)
 {
-	size_t n;
-
 	forget_ended();
-	n = all.nsilent < max ? all.nsilent : max;
-	memcpy(out, all.silent, n * sizeof(*out));
-	return n;
+	*n = all.nsilent;
+	return all.silent;
 }
 
 static bool is_silent(const char *who)
@@ -148,11 +145,28 @@ static bool wait_for(struct job *job, pid_t pid)
 	return false;
 }
 
-static int run(struct job *job, timed_child_work *work, void *arg, struct arena *arena, const int keep[3],
-	       struct err *err)
+static void end_arena(struct arena *const *arena)
 {
+	mem_arena_end(*arena);
+}
+
+#define autoarena __attribute__((cleanup(end_arena)))
+
+static int start(bool looks, timed_child_work *work, void *arg, struct arena *arena, const int keep[3], int wait_ms,
+		 int read_ms, struct err *err)
+{
+	autoarena struct arena *own = arena ? NULL : mem_arena(JOB_ROOM);
+	struct job *job = mem_take(arena ? arena : own, sizeof(*job));
 	pid_t pid;
 
+	job->looks = looks;
+	job->reads = looks;
+	job->wait_ms = wait_ms;
+	job->read_ms = read_ms;
+	job->began_ms = sys_now_ms();
+	job->asked_ms = job->began_ms;
+	job->met_ms = job->began_ms;
+	job->parent = getpid();
 	forget_ended();
 	pid = fork();
 	if (pid < 0)
@@ -169,8 +183,8 @@ static int run(struct job *job, timed_child_work *work, void *arg, struct arena 
 	if (!wait_for(job, pid)) {
 		if (!job->reads)
 			return err_set(err, ETIMEDOUT, "the kernel did not answer within %g s",
-				       (job->wait_ms + 50 - (job->wait_ms + 50) % 100) / 1000.0);
-		return err_set(err, job->looks ? ETIMEDOUT : EHOSTDOWN, "%s: its driver does not answer", job->who);
+				       (wait_ms + 50 - (wait_ms + 50) % 100) / 1000.0);
+		return err_set(err, looks ? ETIMEDOUT : EHOSTDOWN, "%s: its driver does not answer", job->who);
 	}
 	/* The child was killed during its work, so the outcome is unknown. */
 	if (!job->done)
@@ -178,26 +192,6 @@ static int run(struct job *job, timed_child_work *work, void *arg, struct arena 
 	if (job->result < 0)
 		*err = job->err;
 	return job->result;
-}
-
-static int start(bool looks, timed_child_work *work, void *arg, struct arena *arena, const int keep[3], int wait_ms,
-		 int read_ms, struct err *err)
-{
-	struct arena *own = arena ? NULL : mem_arena(JOB_ROOM);
-	struct job *job = mem_take(arena ? arena : own, sizeof(*job));
-	int r;
-
-	job->looks = looks;
-	job->reads = looks;
-	job->wait_ms = wait_ms;
-	job->read_ms = read_ms;
-	job->began_ms = sys_now_ms();
-	job->asked_ms = job->began_ms;
-	job->met_ms = job->began_ms;
-	job->parent = getpid();
-	r = run(job, work, arg, arena, keep, err);
-	mem_arena_end(own);
-	return r;
 }
 
 int timed_child_run(timed_child_work *work, void *arg, int root, const int locks[2], int wait_ms, int read_ms,
@@ -281,18 +275,16 @@ static int read_single(void *arg, struct err *err)
 ssize_t timed_child_read(const char *who, int dir, const char *path, char *buf, size_t size)
 {
 	struct single single = { .who = who, .path = path, .dir = dir, .size = size };
-	struct arena *arena;
 	struct err err;
 	int r;
 
 	if (current)
 		return ask(current, who, dir, path, buf, size);
-	arena = mem_arena(size + JOB_ROOM);
+	autoarena struct arena *arena = mem_arena(size + JOB_ROOM);
 	if (buf)
 		single.buf = mem_take(arena, size);
 	r = timed_child_look(read_single, &single, arena, dir, BOUNDED_ANSWER_MS, &err);
 	if (r >= 0 && buf)
 		memcpy(buf, single.buf, (size_t)r + 1);
-	mem_arena_end(arena);
 	return r;
 }

@@ -71,6 +71,8 @@ struct timed_child_silent {
 	int64_t since_ms; /* CLOCK_MONOTONIC */
 };
 
-/* timed_child_silents() lists the silent devices. timed_child_add_silent() adds one that another process found. */
-size_t timed_child_silents(struct timed_child_silent *out, size_t max);
+/* The silent devices, valid until the next call of a function here. */
+const struct timed_child_silent *timed_child_silents(size_t *n);
+
+/* Adds a device that another process found silent. */
 void timed_child_add_silent(const struct timed_child_silent *silent);
