@@ -99,11 +99,10 @@ int lifecycle_reconnect(const struct lifecycle *lifecycle, struct err *err)
 	return r;
 }
 
-static void add_note(struct gc *c, const struct running_domain *domain, const char *id, bool mended, const char *why)
+static void add_note(struct gc *c, const struct running_domain *domain, const char *id, const char *why)
 {
 	struct gc_note *note = mem_add(&c->notes, &c->nnotes, sizeof(*note));
 
-	note->mended = mended;
 	text_copy(note->id, sizeof(note->id), id);
 	text_cut(note->domain, sizeof(note->domain), domain->request->name);
 	text_copy(note->why, sizeof(note->why), why);
@@ -168,8 +167,8 @@ static int judge_attached(struct gc *c, const struct running_domain *domain, con
 		snprintf(why, sizeof(why), "%.250s", err->text);
 		r = 0;
 	}
-	if (fate != ATTACHED_LEAVE)
-		add_note(c, domain, req->id, r == 1, why);
+	if (fate != ATTACHED_LEAVE && r != 1)
+		add_note(c, domain, req->id, why);
 	return r;
 }
 
@@ -186,7 +185,7 @@ static void report_taken(struct gc *c, const struct running_domain *domain)
 		snprintf(why, sizeof(why),
 			 "detached by a suspend, so the domain runs without it; run 'vgpu-lease resume %s'",
 			 text_operand(domain->request->name, domain->request->uuid));
-		add_note(c, domain, id, false, why);
+		add_note(c, domain, id, why);
 	}
 }
 

@@ -337,14 +337,6 @@ void gc_finish(struct gc *c)
 	lease_list_free(&sweep.leases);
 }
 
-int gc_run(struct gc *c, struct err *err)
-{
-	if (gc_judge(c, err) < 0)
-		return -err->code;
-	gc_finish(c);
-	return 0;
-}
-
 void gc_free(struct gc *c)
 {
 	free(c->items);

@@ -31,9 +31,8 @@ struct gc_item {
 	char trouble[1024]; /* the error, if GC_FAILED */
 };
 
-/* A fault of a running domain: the domain has no active lease of a vGPU, or runs without a vGPU since a suspend. */
+/* A fault that stays: a running domain has no active lease of a vGPU, or runs without a vGPU since a suspend. */
 struct gc_note {
-	bool mended; /* the fault is corrected: the vGPU is leased to the domain */
 	char id[ID_SIZE];
 	char domain[DOMAIN_NAME_SIZE];
 	char why[REASON_SIZE];
@@ -70,17 +69,16 @@ struct gc {
 	struct err undefined; /* error of the first definition that could not be read; .code 0: none */
 };
 
-/* Negative: the host or the leases cannot be read. An error with one item only sets its `trouble`. */
-int gc_run(struct gc *gc, struct err *err);
+/* Judges all items; the caller can then remove items, or make them stay. Negative: they cannot be read. */
+int gc_judge(struct gc *gc, struct err *err);
+
+/* Releases and removes what goes, unless the pass is dry. An error with an item sets its `trouble`. */
+void gc_finish(struct gc *gc);
 void gc_free(struct gc *gc);
 
 struct gc_item *gc_find(const struct gc *gc, const char *id);
 
 #define autogc __attribute__((cleanup(gc_free)))
-
-/* gc_run() in two parts, between which the caller can remove items, or make them stay. */
-int gc_judge(struct gc *gc, struct err *err);
-void gc_finish(struct gc *gc);
 
 /*
  * adopt.c: leases each vGPU that a running domain has without a lease, and notes the faults of running domains.

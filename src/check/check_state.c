@@ -300,7 +300,7 @@ void check_leases(struct check *check)
 				  .dry = true };
 	struct err err;
 
-	if (gc_run(&pass, &err) == 0)
+	if (gc_judge(&pass, &err) == 0)
 		report_leases(check, &pass);
 	else
 		check_unreadable(check_at_path(check, "run/vgpu-lease/leases"),

@@ -277,8 +277,8 @@ static int metrics(struct cmd *cmd, struct err *err)
 		return -err->code;
 	autogc struct gc pass = cmd_gc_pass(cmd);
 
-	return gc_run(&pass, err) < 0 ? -err->code
-				      : metrics_print(stdout, &cmd->world, &pass, config_is_valid(&cmd->config), err);
+	return gc_judge(&pass, err) < 0 ? -err->code
+					: metrics_print(stdout, &cmd->world, &pass, config_is_valid(&cmd->config), err);
 }
 
 const struct command cmd_metrics = {

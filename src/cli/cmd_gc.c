@@ -16,7 +16,7 @@ void cmd_gc_ask(struct cmd *cmd, struct gc *pass)
 	struct err err;
 
 	*pass = cmd_gc_pass(cmd);
-	if (gc_run(pass, &err) < 0)
+	if (gc_judge(pass, &err) < 0)
 		out_warn("cannot tell what 'vgpu-lease gc' would do: %s", err.text);
 }
 

@@ -105,8 +105,7 @@ static void report_pass(struct handler *h, const struct gc *pass)
 
 	fputc('\n', out);
 	for (EACH(const struct gc_note *, note, pass->notes, pass->nnotes))
-		if (!note->mended)
-			text_line(out, "domain %s: vGPU %s: %s", note->domain, note->id, note->why);
+		text_line(out, "domain %s: vGPU %s: %s", note->domain, note->id, note->why);
 	for (EACH(const struct gc_item *, item, pass->items, pass->n)) {
 		const struct vgpu_ref *vgpu = &item->vgpu;
 
@@ -233,7 +232,7 @@ static void after_pass(struct handler *h, struct gc *pass)
 	guests->tried = first;
 	h->last.next_ms = next_pass(pass, 0);
 	leave_outcome(h);
-	again_ms = orphans_remove(pass, guests);
+	again_ms = orphans_remove(guests, pass);
 	h->last.next_ms = next_pass(pass, again_ms);
 	report_pass(h, pass);
 	publish_metrics(h, pass->world.store, pass);
@@ -278,8 +277,9 @@ void handler_pass(struct handler *h)
 	int r = store_open(&store, &h->host, true, &err);
 
 	if (r == 0)
-		r = gc_run(&pass, &err);
+		r = gc_judge(&pass, &err);
 	if (r == 0) {
+		gc_finish(&pass);
 		after_pass(h, &pass);
 		fault_say(h->last.failed, "pass failed: ", "");
 	} else {
@@ -368,24 +368,21 @@ int64_t pass_late_ms(const struct handler *h, int64_t next_ms)
 	return asked < pass->late_ms ? asked : pass->late_ms;
 }
 
-bool pass_has_ended(const struct handler *h)
-{
-	siginfo_t end = { 0 };
-
-	return h->pass.pid && waitid(P_PID, (id_t)h->pass.pid, &end, WEXITED | WNOHANG | WNOWAIT) == 0 && end.si_pid;
-}
-
-int64_t pass_end(struct handler *h)
+int64_t pass_end(struct handler *h, bool late)
 {
 	struct pass *pass = &h->pass;
 	const struct remembered *left;
 	struct rusage took = { 0 };
-	bool late = !pass_has_ended(h);
 	int status = -1;
+	pid_t ended = wait4(pass->pid, &status, WNOHANG, &took);
 
-	if (late)
+	if (ended == 0 && !late)
+		return -1;
+	late = ended == 0;
+	if (late) {
 		kill(pass->pid, SIGKILL);
-	wait4(pass->pid, &status, 0, &took);
+		wait4(pass->pid, &status, 0, &took);
+	}
 	pass->pid = 0;
 	left = pass->shared->left;
 	if (left) {

@@ -48,23 +48,14 @@ bool guests_connect(struct guests *guests);
 void guests_set_state(struct guests *guests, bool connected, const char *text);
 void guests_hang_up(struct guests *guests);
 
-/* Keeps the due orphans that libvirt's XML names; all of them if libvirt does not answer. */
-void guests_keep_named(struct guests *guests, struct gc *pass);
-
 /* Writes missing migration facts to the metadata of the domains that the pass has seen running. */
 void guests_tell(struct guests *guests, const struct gc *pass);
 
 /*
- * Removes the due orphans that libvirt does not name; if libvirt is never asked, its files decide. Takes seconds.
+ * Removes Nova's due orphans that libvirt does not name; if libvirt is never asked, its files decide. Takes seconds.
  * Returns when another pass must remove the rest (CLOCK_MONOTONIC ms); 0: nothing is left.
  */
-int64_t orphans_remove(struct gc *pass, struct guests *guests);
-
-/*
- * Is this a device or definition of Nova's whose reclaim_grace is over, and that nothing keeps? Nova counts each as a
- * device, even if its type is not enabled any more, and does not remove it.
- */
-bool orphan_is_due(const struct gc_item *item);
+int64_t orphans_remove(struct guests *guests, struct gc *pass);
 
 /* What a pass leaves to the next one. */
 struct remembered {
@@ -119,10 +110,8 @@ bool pass_start(struct handler *handler);
 /* When to kill the process of the pass. Another pass is due at `next_ms`, or earlier if its outcome says so. */
 int64_t pass_late_ms(const struct handler *handler, int64_t next_ms);
 
-bool pass_has_ended(const struct handler *handler);
-
-/* Takes the outcome of a pass that has ended, or kills a late one. Returns its processor time in ms. */
-int64_t pass_end(struct handler *handler);
+/* Takes the outcome of a pass that has ended, or kills a late one. Returns its processor time in ms; -1: it runs. */
+int64_t pass_end(struct handler *handler, bool late);
 
 /* Kills the process of a pass, if one runs, and drops its outcome. */
 void pass_stop(struct handler *handler);

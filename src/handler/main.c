@@ -128,16 +128,18 @@ static void passed(struct leased *d)
 	d->finisher.at_ms = 0;
 }
 
-static void on_pass_end(struct leased *d)
+static void end_pass(struct leased *d, bool late)
 {
-	/* A guest that sets its clock or balloon makes libvirt write a status file, which causes a pass each time. */
-	int64_t apart_ms = SHARE * pass_end(&d->handler);
+	int64_t took_ms = pass_end(&d->handler, late), apart_ms = SHARE * took_ms;
 
+	if (took_ms < 0)
+		return;
+	/* A guest that sets its clock or balloon makes libvirt write a status file, which causes a pass each time. */
 	d->apart_ms = apart_ms < APART_MS ? APART_MS : apart_ms > APART_MAX_MS ? APART_MAX_MS : apart_ms;
 	passed(d);
 }
 
-static void pass(struct leased *d)
+static void begin_pass(struct leased *d)
 {
 	d->pass_at = INT64_MAX;
 	if (!pass_start(&d->handler))
@@ -195,8 +197,10 @@ static void loop(struct leased *d)
 			sd_notify(0, "WATCHDOG=1");
 		if (now >= d->finisher.at_ms && finisher_run(&d->finisher, &d->handler.host, &d->handler.config.policy))
 			look_soon(d);
-		if (now >= pass_due(d) || pass_has_ended(&d->handler))
-			d->handler.pass.pid ? on_pass_end(d) : pass(d);
+		if (d->handler.pass.pid)
+			end_pass(d, now >= pass_due(d));
+		else if (now >= pass_due(d))
+			begin_pass(d);
 		await_events(d);
 	}
 	sd_notify(0, "STOPPING=1");

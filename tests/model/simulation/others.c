@@ -21,8 +21,10 @@ static void pass(struct store *store, struct leases *plugged)
 	autogc struct gc gc = { .world = { .store = store, .config = &world_now.config }, .seen = plugged };
 	struct err err;
 
-	if (gc_run(&gc, &err) < 0)
+	if (gc_judge(&gc, &err) < 0)
 		say("the pass fails: %s", err.text);
+	else
+		gc_finish(&gc);
 	for (size_t i = 0; i < gc.nnotes; i++)
 		say("%s: %s", gc.notes[i].id, gc.notes[i].why);
 	for (size_t i = 0; i < gc.n; i++)

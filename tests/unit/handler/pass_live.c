@@ -38,7 +38,8 @@ static size_t pass_after(const char *xml, bool settled, int64_t looked_ms)
 	if (xml)
 		tree_addf(&live.tree, "%s = <domstatus state='%s'>%s</domstatus>\n", file,
 			  settled ? "running' reason='booted" : "paused' reason='starting up", xml);
-	must(gc_run(&run, &err));
+	must(gc_judge(&run, &err));
+	gc_finish(&run);
 	again_ms = run.n && run.items[0].fate.again_ms ? run.items[0].fate.again_ms - sys_now_ms() : 0;
 	return run.nnotes;
 }
