@@ -112,6 +112,7 @@ static void add_note(struct gc *c, const struct running_domain *domain, const ch
 static int adopt(const struct gc *c, const struct request *request, const struct inv_device *device,
 		 const struct lease *judged, struct err *err)
 {
+	autounlock struct store *locked = c->world.store;
 	const struct vgpu_ref vgpu = kernel_vgpu(device->vgpu.id);
 	const struct lease *there;
 	struct lease now;
@@ -130,7 +131,6 @@ static int adopt(const struct gc *c, const struct request *request, const struct
 	       (device->vgpu.framework != FW_MDEV || kernel_exists(c->world.store->host, &vgpu) == 1);
 	if (r >= 0)
 		r = same ? adopt_device(&c->world, "reconcile", request, device, there, err) : 0;
-	store_unlock(c->world.store);
 	return r == -EEXIST ? 0 : r;
 }
 

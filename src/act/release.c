@@ -69,6 +69,7 @@ static int mark_releasing(struct store *store, struct lease *lease, int64_t aske
 int release_mark(struct store *store, const char *domain, int64_t asked_ms, int wait_ms, struct leases *marked,
 		 struct err *err)
 {
+	autounlock struct store *locked = store;
 	autoleases struct leases leases = { 0 };
 	int r = store_lock(store, wait_ms, err);
 
@@ -88,22 +89,14 @@ int release_mark(struct store *store, const char *domain, int64_t asked_ms, int 
 		else if (n < 0)
 			r = n;
 	}
-	store_unlock(store);
 	return r;
 }
 
-/* 1: the lease is read, and the store's lock is held; other: the lock is not held. */
+/* Locks the store, which the caller unlocks. 1: the lease is read; 0: there is none. */
 static int lock_lease(struct store *store, const char *id, int wait_ms, struct lease *now, struct err *err)
 {
-	int r = store_lock(store, wait_ms, err);
-
 	*now = (struct lease){ 0 };
-	if (r < 0)
-		return r;
-	r = lease_get(store, id, now, err);
-	if (r != 1)
-		store_unlock(store);
-	return r;
+	return store_lock(store, wait_ms, err) < 0 ? -err->code : lease_get(store, id, now, err);
 }
 
 int release_kept(const struct lease *lease, struct err *err)
@@ -116,7 +109,7 @@ int release_kept(const struct lease *lease, struct err *err)
 		       left / 1000 + 1);
 }
 
-/* lock_lease() for a `releasing` lease. 0: no lease; other as release_finish(). */
+/* lock_lease() for a `releasing` lease. Other than 1: as release_finish(). */
 static int lock_releasing(struct store *store, const char *id, int wait_ms, struct lease *now, struct err *err)
 {
 	int r = lock_lease(store, id, wait_ms, now, err);
@@ -124,33 +117,27 @@ static int lock_releasing(struct store *store, const char *id, int wait_ms, stru
 	if (r != 1)
 		return r == -ETIMEDOUT ? err_recode(err, EAGAIN) : r;
 	if (now->state != LEASE_RELEASING)
-		r = RELEASE_TAKEN;
-	else if (release_kept(now, err) < 0)
-		r = -err->code;
-	if (r != 1)
-		store_unlock(store);
-	return r;
+		return RELEASE_TAKEN;
+	return release_kept(now, err) < 0 ? -err->code : 1;
 }
 
 /* `removed`: the caller has removed the device. -EAGAIN: it has not, but the origin is `created` by now. */
 static int drop_if_releasing(struct store *store, const char *id, int wait_ms, bool removed, struct err *err)
 {
+	autounlock struct store *locked = store;
 	struct lease now;
 	int r = lock_releasing(store, id, wait_ms, &now, err);
 
 	if (r != 1)
 		return r;
-	if (now.origin == LEASE_CREATED && !removed) {
-		r = err_set(err, EAGAIN, "vGPU %s: its lease changed in the meantime", id);
-	} else {
-		/* Reset the history first: until the drop, the lease still says that we created the device. */
-		if (now.origin == LEASE_CREATED)
-			affinity_gone(store, id);
-		r = lease_drop(store, id, err);
-		if (removed)
-			seen_forget(store, id);
-	}
-	store_unlock(store);
+	if (now.origin == LEASE_CREATED && !removed)
+		return err_set(err, EAGAIN, "vGPU %s: its lease changed in the meantime", id);
+	/* Reset the history first: until the drop, the lease still says that we created the device. */
+	if (now.origin == LEASE_CREATED)
+		affinity_gone(store, id);
+	r = lease_drop(store, id, err);
+	if (removed)
+		seen_forget(store, id);
 	return r;
 }
 
@@ -209,6 +196,7 @@ static int removal_write(struct removal *removal, int wait_ms, struct err *err)
 /* Takes the work lock of a `releasing` lease. 1: taken; other as lock_releasing(). */
 static int begin_removal(struct removal *removal, struct store *store, int64_t deadline_ms, struct err *err)
 {
+	autounlock struct store *locked = store;
 	const char *id = removal->vgpu->id;
 	struct lease now;
 	int r;
@@ -220,7 +208,6 @@ static int begin_removal(struct removal *removal, struct store *store, int64_t d
 	if (r != 1)
 		return r;
 	removal->lock = store_lock_vgpu(store, id, err);
-	store_unlock(store);
 	return removal->lock < 0 ? removal->lock : 1;
 }
 
@@ -296,9 +283,9 @@ int release_finish(struct store *store, const struct policy *policy, const char 
 	struct lease lease;
 	int r = lock_releasing(store, id, sys_left_ms(deadline_ms) + 1, &lease, err);
 
+	store_unlock(store);
 	if (r != 1)
 		return r;
-	store_unlock(store);
 	r = lease.origin == LEASE_CREATED ? release_let_driver(store, policy, &lease.vgpu, deadline_ms, look_by_ms, err)
 					  : 0;
 	while (r == 0) {
@@ -366,17 +353,15 @@ int release_orphan(struct store *store, const struct policy *policy, const struc
 
 int release_claim(struct store *store, const struct lease *lease, int64_t deadline_ms, struct err *err)
 {
+	autounlock struct store *locked = store;
 	struct lease now;
 	int r = lock_lease(store, lease->vgpu.id, sys_left_ms(deadline_ms), &now, err);
 
-	if (r != 1)
-		return r < 0 ? r : RELEASE_TAKEN;
-	if (!lease_same(&now, lease))
-		r = RELEASE_TAKEN;
-	else
-		r = lease->state == LEASE_RELEASING ? 0 : give_up(store, &now, err);
-	store_unlock(store);
-	return r;
+	if (r < 0)
+		return r;
+	if (r == 0 || !lease_same(&now, lease))
+		return RELEASE_TAKEN;
+	return lease->state == LEASE_RELEASING ? 0 : give_up(store, &now, err);
 }
 
 int release_now(struct store *store, const struct policy *policy, const struct lease *lease, int64_t end_ms,
@@ -392,11 +377,6 @@ int release_now(struct store *store, const struct policy *policy, const struct l
 	return r != 0 || reserved ? r : release_finish(store, policy, lease->vgpu.id, deadline_ms, deadline_ms, err);
 }
 
-static bool waits(int r)
-{
-	return r == -EBUSY || r == -EAGAIN;
-}
-
 static int take_turn(const struct sweep *sweep, size_t i, int64_t deadline_ms, int64_t look_by_ms, bool last)
 {
 	const struct lease *lease = &sweep->leases.list[i];
@@ -408,18 +388,18 @@ static int take_turn(const struct sweep *sweep, size_t i, int64_t deadline_ms, i
 	return r;
 }
 
-/* Tries each waiting release once. Returns the number of releases that still wait; 0 also after the deadline. */
-static size_t take_turns(const struct sweep *sweep, int *results, int64_t deadline_ms)
+/* Tries each waiting release once. Returns whether one still waits; false also after the deadline. */
+static bool take_turns(const struct sweep *sweep, int *results, int64_t deadline_ms)
 {
-	size_t n = sweep->leases.n, waiting = 0;
+	size_t n = sweep->leases.n;
+	bool waiting = false;
 	int64_t now;
 
 	for (size_t i = 0; i < n && (now = sys_now_ms()) < deadline_ms; i++) {
-		int64_t by = n > 1 && now + TURN_MS < deadline_ms ? now + TURN_MS : deadline_ms;
-
-		if (waits(results[i]))
-			results[i] = take_turn(sweep, i, by, deadline_ms, false);
-		waiting += waits(results[i]);
+		if (results[i] == -EBUSY || results[i] == -EAGAIN)
+			results[i] = take_turn(sweep, i, n > 1 ? sooner(now + TURN_MS, deadline_ms) : deadline_ms,
+					       deadline_ms, false);
+		waiting |= results[i] == -EBUSY || results[i] == -EAGAIN;
 	}
 	return waiting;
 }
@@ -431,7 +411,7 @@ void release_sweep(const struct sweep *sweep, int64_t deadline_ms, int last_look
 
 	for (size_t i = 0; i < sweep->leases.n; i++)
 		results[i] = -EAGAIN;
-	while (take_turns(sweep, results, deadline_ms) > 0)
+	while (take_turns(sweep, results, deadline_ms))
 		sys_sleep_ms(PAUSE_MS);
 	now = sys_now_ms();
 	for (size_t i = 0; last_look_ms && i < sweep->leases.n; i++)

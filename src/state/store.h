@@ -86,7 +86,15 @@ void store_note_call(const char *root);
  * -ETIMEDOUT: held; the error names the holder.
  */
 int store_lock(struct store *store, int wait_ms, struct err *err);
-void store_unlock(struct store *store);
+void store_unlock(struct store *store); /* does nothing if the lock is not held */
+
+/* `autounlock struct store *locked = store;`: the lock ends with the scope. */
+static inline void store_end_lock(struct store *const *store)
+{
+	store_unlock(*store);
+}
+
+#define autounlock __attribute__((cleanup(store_end_lock)))
 
 /*
  * Takes a pGPU's lock and returns its descriptor. Closing all copies, or store_unlock_pgpu() on one of them, ends the

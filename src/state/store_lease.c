@@ -110,13 +110,9 @@ int lease_list(const struct store *store, struct leases *out, struct err *err)
 
 int lease_list_locked(struct store *store, int wait_ms, struct leases *out, struct err *err)
 {
-	int r = store_lock(store, wait_ms, err);
+	autounlock struct store *locked = store;
 
-	if (r < 0)
-		return r;
-	r = lease_list(store, out, err);
-	store_unlock(store);
-	return r;
+	return store_lock(locked, wait_ms, err) < 0 ? -err->code : lease_list(locked, out, err);
 }
 
 bool lease_any(const struct host *host)
@@ -139,13 +135,9 @@ int lease_get(const struct store *store, const char *id, struct lease *out, stru
 
 int lease_get_locked(struct store *store, int wait_ms, const char *id, struct lease *out, struct err *err)
 {
-	int r = store_lock(store, wait_ms, err);
+	autounlock struct store *locked = store;
 
-	if (r < 0)
-		return r;
-	r = lease_get(store, id, out, err);
-	store_unlock(store);
-	return r;
+	return store_lock(locked, wait_ms, err) < 0 ? -err->code : lease_get(locked, id, out, err);
 }
 
 /* If /run is full, an existing lease can still be overwritten, e.g. marked `releasing`; its release frees space. */
