@@ -221,8 +221,10 @@ int gc_judge(struct gc *c, struct err *err)
 		w->looked_ms = began_ms;
 	c->look = (struct fate_look){ w, !c->dry, c->unused, c->seen ? &c->running : NULL, c->seen };
 	r = look_around(c, err);
-	c->garbage = w->leases.garbage;
-	c->aside = w->leases.aside;
+	if (w->leases.garbage)
+		snprintf(c->garbage, sizeof(c->garbage), "%d invalid file%s in /run/vgpu-lease/leases%s",
+			 w->leases.garbage, w->leases.garbage == 1 ? "" : "s",
+			 w->leases.aside < w->leases.garbage ? "" : ": moved to /run/vgpu-lease/garbage");
 	if (r == 0 && c->seen)
 		r = look_at_domains(c, err);
 	if (r < 0)
@@ -346,11 +348,4 @@ void gc_free(struct gc *c)
 	if (c->files)
 		c->world.disk = NULL; /* the caller frees it */
 	survey_end(&c->world);
-}
-
-bool gc_say_garbage(const struct gc *c, char text[GC_GARBAGE_SIZE])
-{
-	snprintf(text, GC_GARBAGE_SIZE, "%d invalid file%s in /run/vgpu-lease/leases%s", c->garbage,
-		 c->garbage == 1 ? "" : "s", c->aside < c->garbage ? "" : ": moved to /run/vgpu-lease/garbage");
-	return c->garbage > 0;
 }

@@ -60,8 +60,7 @@ struct gc {
 	size_t n;
 	struct gc_note *notes; /* faults of running domains */
 	size_t nnotes;
-	int garbage;              /* invalid records, which were skipped */
-	int aside;                /* invalid records that were moved to garbage/; 0 in a dry pass */
+	char garbage[128];        /* how many records are invalid, and whether all were moved to garbage/; "" none */
 	char unread[REASON_SIZE]; /* processes that could not be read completely (vfio_users.h); "" none */
 	struct fate_look look;
 	struct definition *definitions; /* of mdevctl; none without Nova */
@@ -85,8 +84,3 @@ struct gc_item *gc_find(const struct gc *gc, const char *id);
  * 1: wrote a lease; 0: wrote none; -ETIMEDOUT: the store's lock is held.
  */
 int gc_adopt(struct gc *gc, struct err *err);
-
-enum { GC_GARBAGE_SIZE = 128 };
-
-/* How many records are invalid, and whether all were moved to garbage/. False: all are valid. */
-bool gc_say_garbage(const struct gc *gc, char text[GC_GARBAGE_SIZE]);

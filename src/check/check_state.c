@@ -268,6 +268,7 @@ static void report_foreign(struct check *check, const struct gc *pass)
 static void report_leases(struct check *check, const struct gc *pass)
 {
 	size_t goes = 0, leased = 0, odd = 0, waits = 0;
+	int garbage = pass->world.leases.garbage;
 
 	check->what = "guest";
 	for (EACH(const struct gc_item *, item, pass->items, pass->n)) {
@@ -283,9 +284,9 @@ static void report_leases(struct check *check, const struct gc *pass)
 		check_warn(check_at_path(check, "run/vgpu-lease/leases"), "run 'vgpu-lease gc'",
 			   "%zu vGPU%s or lease%s can be released", goes, goes == 1 ? "" : "s", goes == 1 ? "" : "s");
 	check_at_path(check, "run/vgpu-lease/leases");
-	if (pass->garbage)
-		check_warn(check, "run 'vgpu-lease gc', which sets it aside", "%d lease%s cannot be parsed",
-			   pass->garbage, pass->garbage == 1 ? "" : "s");
+	if (garbage)
+		check_warn(check, "run 'vgpu-lease gc', which sets it aside", "%d lease%s cannot be parsed", garbage,
+			   garbage == 1 ? "" : "s");
 	else if (!goes && !odd && waits)
 		check_pass(check, "%zu leased, %zu of them being released", leased, waits);
 	else if (!goes && !odd)

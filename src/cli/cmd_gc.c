@@ -112,7 +112,6 @@ static void announce(const struct gc *pass)
 static int gc(struct cmd *cmd, struct err *err)
 {
 	autogc struct gc pass = { 0 };
-	char garbage[GC_GARBAGE_SIZE];
 	int failed = 0;
 
 	if (cmd_check_filters(cmd, err) < 0 || judge(cmd, &pass, cmd->call->unused, is_asked_for, err) < 0)
@@ -120,8 +119,8 @@ static int gc(struct cmd *cmd, struct err *err)
 	if (pass.unused)
 		announce(&pass);
 	gc_finish(&pass);
-	if (gc_say_garbage(&pass, garbage))
-		out_warn("%s", garbage);
+	if (*pass.garbage)
+		out_warn("%s", pass.garbage);
 	if (*pass.unread)
 		out_warn("%s", pass.unread);
 	if (pass.undefined.code)

@@ -101,7 +101,6 @@ static void report_pass(struct handler *h, const struct gc *pass)
 	size_t leases = 0, foreign = 0, len;
 	char *text = NULL;
 	FILE *out = mem_open(&text, &len);
-	char garbage[GC_GARBAGE_SIZE];
 
 	fputc('\n', out);
 	for (EACH(const struct gc_note *, note, pass->notes, pass->nnotes))
@@ -124,8 +123,8 @@ static void report_pass(struct handler *h, const struct gc *pass)
 	}
 	if (pass->undefined.code)
 		text_line(out, "%s", pass->undefined.text);
-	if (gc_say_garbage(pass, garbage))
-		text_line(out, "%s", garbage);
+	if (*pass->garbage)
+		text_line(out, "%s", pass->garbage);
 	mem_close(out);
 	log_new_lines(text, h->last.reported);
 	/* Log only its beginning and end, because in between the processes change, but not the fault. */
@@ -310,11 +309,18 @@ static _Noreturn void run(struct handler *h, pid_t parent)
 	_exit(0);
 }
 
-static int launch(struct handler *h, struct err *err)
+bool pass_start(struct handler *h)
 {
 	struct pass *pass = &h->pass;
 	pid_t self = getpid();
+	struct err err;
 
+	/* Before the fork, because the loop also searches libvirt's processes and watches its files. */
+	libvirt_daemon_follow(&h->host);
+	if (handler_hold_lock(h, &err) < 0) {
+		pass_failed(h, err.text);
+		return false;
+	}
 	pass->arena = mem_arena(ARENA_SIZE);
 	pass->shared = mem_take(pass->arena, sizeof(*pass->shared));
 	pass->late_ms = sys_now_ms() + (int64_t)LATE_S * 1000;
@@ -324,22 +330,11 @@ static int launch(struct handler *h, struct err *err)
 	if (pass->pid == 0)
 		run(h, self);
 	if (pass->pid > 0)
-		return 0;
-	err_sys(err, errno, "fork");
+		return true;
+	err_sys(&err, errno, "fork");
+	pass_failed(h, err.text);
 	pass->pid = 0;
 	pass_stop(h);
-	return -err->code;
-}
-
-bool pass_start(struct handler *h)
-{
-	struct err err;
-
-	/* Before the fork, because the loop also searches libvirt's processes and watches its files. */
-	libvirt_daemon_follow(&h->host);
-	if (handler_hold_lock(h, &err) == 0 && launch(h, &err) == 0)
-		return true;
-	pass_failed(h, err.text);
 	return false;
 }
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -57,18 +58,6 @@ static int add_watch(struct finisher *f, int *watch, int dir)
 	return 0;
 }
 
-/* Any change counts, because an unnecessary pass does no harm. */
-static bool has_changed(struct timespec *seen, int dir)
-{
-	const struct timespec was = *seen;
-	struct stat now;
-
-	if (dir < 0 || fstat(dir, &now) < 0)
-		return false;
-	*seen = now.st_mtim;
-	return was.tv_sec && memcmp(&was, seen, sizeof(was)) != 0;
-}
-
 /*
  * Watches the directories that exist; before each look, because one may be new or replaced. If the kernel refuses a
  * watch (its limits are per user), returns whether a directory has changed since the last call.
@@ -77,7 +66,9 @@ static bool watch_directories(struct finisher *f, const struct host *host, const
 {
 	autoclose int status = openat(host->libvirt, "run/libvirt/qemu", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	const int dirs[WATCHES] = { store->run, store->leases, status };
-	bool changed = false;
+	int64_t changed_ns = 0;
+	bool changed;
+	struct stat now;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < WATCHES; i++)
@@ -85,7 +76,8 @@ static bool watch_directories(struct finisher *f, const struct host *host, const
 			r = add_watch(f, &f->watches[i], dirs[i]);
 	/* Skip WATCH_RUN, to which the handler itself writes. If it is replaced, so is the directory of leases. */
 	for (size_t i = WATCH_LEASES; r < 0 && i < WATCHES; i++)
-		changed |= has_changed(&f->seen[i], dirs[i]);
+		if (dirs[i] >= 0 && fstat(dirs[i], &now) == 0)
+			changed_ns += now.st_mtim.tv_sec * 1000000000 + now.st_mtim.tv_nsec;
 	if (r < 0 && !f->unwatched)
 		log_warn("/run/vgpu-lease/leases: cannot be watched, checked every second: %s: raise "
 			 "fs.inotify.max_user_%s",
@@ -93,6 +85,10 @@ static bool watch_directories(struct finisher *f, const struct host *host, const
 	if (r == 0 && f->unwatched)
 		log_info("/run/vgpu-lease/leases: watched again");
 	f->unwatched = r < 0;
+	/* Any change counts, because an unnecessary pass does no harm. */
+	changed = r < 0 && f->changed_ns && changed_ns != f->changed_ns;
+	if (r < 0)
+		f->changed_ns = changed_ns;
 	return changed;
 }
 

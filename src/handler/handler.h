@@ -8,7 +8,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "act/gc.h"
@@ -121,10 +120,10 @@ enum { WATCH_RUN, WATCH_LEASES, WATCH_STATUS, WATCHES };
 
 /* Completes releases as soon as any program marks them: with inotify or, if the kernel refuses that, each second. */
 struct finisher {
-	int notify;                    /* inotify's descriptor; -1: none */
-	int watches[WATCHES];          /* inotify's, which counts from 1; 0: none */
-	struct timespec seen[WATCHES]; /* the directories' changes at the last look, while `unwatched` */
+	int notify;           /* inotify's descriptor; -1: none */
+	int watches[WATCHES]; /* inotify's, which counts from 1; 0: none */
 	bool unwatched;
+	int64_t changed_ns; /* the sum of the directories' modification times at the last look while `unwatched` */
 	struct leases logged;
 	char fault[FAULT_SIZE];
 	int wait_ms;

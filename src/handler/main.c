@@ -36,15 +36,11 @@ enum {
 	READY_STEP_MS = 1000, /* --wait-ready looks this often */
 };
 
-struct options {
+struct leased {
 	struct args args;
 	const char *uri, *wait;
 	bool foreground, check;
 	long wait_s;
-};
-
-struct leased {
-	struct options options;
 	struct handler handler;
 	struct finisher finisher;
 	struct udev_monitor *udev; /* NULL: no udev, or --root names another host */
@@ -54,14 +50,14 @@ struct leased {
 	int64_t alive_every_ms; /* half of systemd's watchdog time; 0: no watchdog */
 };
 
-static const struct arg table[] = {
+static const struct arg options[] = {
 	ARG_ROOT,
 	ARG_CONFIG,
-	{ "connect", "URI", 0, offsetof(struct options, uri), "Connect to this libvirt [" VIRT_DEFAULT_URI "]", 0 },
-	{ "foreground", NULL, 0, offsetof(struct options, foreground), "Log to standard error instead of the journal",
+	{ "connect", "URI", 0, offsetof(struct leased, uri), "Connect to this libvirt [" VIRT_DEFAULT_URI "]", 0 },
+	{ "foreground", NULL, 0, offsetof(struct leased, foreground), "Log to standard error instead of the journal",
 	  0 },
-	{ "check-config", NULL, 0, offsetof(struct options, check), "Check the configuration and exit; 1: invalid", 0 },
-	{ "wait-ready", "SECONDS", 0, offsetof(struct options, wait),
+	{ "check-config", NULL, 0, offsetof(struct leased, check), "Check the configuration and exit; 1: invalid", 0 },
+	{ "wait-ready", "SECONDS", 0, offsetof(struct leased, wait),
 	  "Wait until the configured pGPUs are ready, and exit", 0 },
 	ARG_HELP,
 	ARG_VERSION,
@@ -73,19 +69,19 @@ static void print_help(void)
 	printf("usage: vgpu-leased [OPTION]...\n\n"
 	       "Device handler of vgpu-lease: complete releases, and lease hot-plugged vGPUs,\n"
 	       "for which libvirt calls no hook. SIGHUP reloads the configuration.\n\n");
-	args_help(stdout, table, 0);
+	args_help(stdout, options, 0);
 	printf("\nExit status: 0 success, 1 failed, 2 usage error.\n");
 }
 
-static int parse(struct options *options, int argc, char **argv, struct err *err)
+static int parse(struct leased *d, int argc, char **argv, struct err *err)
 {
-	if (args_parse(options, table, argc, argv, err) < 0)
+	if (args_parse(d, options, argc, argv, err) < 0)
 		return -err->code;
-	if (options->args.noperands)
-		return err_set(err, EINVAL, "unexpected argument '%s'", options->args.operands[0]);
-	if (options->wait && !text_number(options->wait, 0, WAIT_MAX_S, &options->wait_s))
-		return err_set(err, EINVAL, "--wait-ready: invalid value '%s': expected seconds, 0 to %d",
-			       options->wait, WAIT_MAX_S);
+	if (d->args.noperands)
+		return err_set(err, EINVAL, "unexpected argument '%s'", d->args.operands[0]);
+	if (d->wait && !text_number(d->wait, 0, WAIT_MAX_S, &d->wait_s))
+		return err_set(err, EINVAL, "--wait-ready: invalid value '%s': expected seconds, 0 to %d", d->wait,
+			       WAIT_MAX_S);
 	return 0;
 }
 
@@ -226,12 +222,12 @@ static void look_after(struct leased *d)
 	struct guests *guests = &d->handler.last.guests;
 	struct err err;
 
-	guests->asks = !d->options.args.root || d->options.uri;
-	guests->uri = d->options.uri;
+	guests->asks = !d->args.root || d->uri;
+	guests->uri = d->uri;
 	if (guests->asks)
 		text_copy(guests->state, sizeof(guests->state), "not connected to libvirt yet");
 	/* Watch before the first look, so that no event is missed. With --root, our events are of another host. */
-	if (!d->options.args.root && udev_watch_open(&d->udev, &err) < 0)
+	if (!d->args.root && udev_watch_open(&d->udev, &err) < 0)
 		log_warn("%s; changes of devices are noticed only every few minutes", err.text);
 	log_info("version %s started", PACKAGE_VERSION);
 	loop(d);
@@ -247,7 +243,7 @@ static int serve(struct leased *d, struct err *err)
 
 	if (r < 0)
 		return r;
-	r = handler_open(&d->handler, d->options.args.root, d->options.args.config, err);
+	r = handler_open(&d->handler, d->args.root, d->args.config, err);
 	if (r == 0)
 		look_after(d);
 	handler_close(&d->handler);
@@ -290,9 +286,9 @@ static int wait_for_cards(const struct host *host, const struct config *config, 
  * --check-config reports the errors that a reload only logs. --wait-ready is for units that start at boot and need the
  * cards' drivers: it waits until a start would find all that the configuration names.
  */
-static int look_only(const struct options *options, struct err *err)
+static int look_only(const struct leased *d, struct err *err)
 {
-	const struct args *args = &options->args;
+	const struct args *args = &d->args;
 	struct config config;
 	struct host host;
 	int r = host_open(&host, args->root, err);
@@ -300,9 +296,9 @@ static int look_only(const struct options *options, struct err *err)
 	if (r < 0)
 		return r;
 	r = inventory_load_config(&config, &host, args->config, err);
-	if (!options->check && r == 0 && config.nsections) {
-		r = wait_for_cards(&host, &config, (int)options->wait_s, err);
-	} else if (!options->check && (r == 0 || (r == -ENOENT && !args->config))) {
+	if (!d->check && r == 0 && config.nsections) {
+		r = wait_for_cards(&host, &config, (int)d->wait_s, err);
+	} else if (!d->check && (r == 0 || (r == -ENOENT && !args->config))) {
 		/* Without a word it would seem that the cards are ready. */
 		printf("%s; nothing to wait for\n", r == 0 ? "no type is enabled" : "no configuration");
 		r = 0;
@@ -314,20 +310,20 @@ static int look_only(const struct options *options, struct err *err)
 
 static int run(struct leased *d, struct err *err)
 {
-	if (d->options.args.version) {
+	if (d->args.version) {
 		fputs(ARGS_VERSION("vgpu-leased"), stdout);
 		return 0;
 	}
-	if (d->options.args.help) {
+	if (d->args.help) {
 		print_help();
 		return 0;
 	}
-	text_set_options(d->options.args.root, d->options.args.config);
-	if (d->options.check || d->options.wait)
-		return look_only(&d->options, err);
-	if (!d->options.args.root && geteuid() != 0)
+	text_set_options(d->args.root, d->args.config);
+	if (d->check || d->wait)
+		return look_only(d, err);
+	if (!d->args.root && geteuid() != 0)
 		return err_set(err, EPERM, "cannot change leases: permission denied; run as root");
-	log_open("vgpu-leased", d->options.args.root, d->options.foreground);
+	log_open("vgpu-leased", d->args.root, d->foreground);
 	return serve(d, err);
 }
 
@@ -342,7 +338,7 @@ int main(int argc, char **argv)
 	umask(077);
 	if (sd_watchdog_enabled(0, &watchdog_us) > 0)
 		d.alive_every_ms = (int64_t)(watchdog_us / 2000);
-	if (parse(&d.options, argc, argv, &err) < 0)
+	if (parse(&d, argc, argv, &err) < 0)
 		return args_usage_error("vgpu-leased", &err);
 	r = run(&d, &err);
 	if (r == 0 && fflush(stdout) != 0)
@@ -350,7 +346,7 @@ int main(int argc, char **argv)
 	if (r < 0) {
 		err_advise_root(&err);
 		log_warn("%s", err.text);
-		if (!d.options.foreground || d.options.wait || d.options.check)
+		if (!d.foreground || d.wait || d.check)
 			err_print(stderr, "vgpu-leased", &err);
 	}
 	log_close();

@@ -165,7 +165,9 @@ static void look_at_lease(const struct world *w, struct lease *lease)
 				: inventory_presence(&w->inv, w->host, &lease->vgpu);
 	lease->hangs = configured && lease->at_work && hangs(w, lease);
 	lease->at_work |= configured && is_changing(lease) && lease->device != ABSENT && has_time(w, lease);
-	lease->keeps = lease->device != ABSENT && lease_releases_none(lease);
+	/* A release that neither removes a device nor frees a plain VF. */
+	lease->keeps = lease->device != ABSENT && lease->state == LEASE_RELEASING && lease->origin == LEASE_ADOPTED &&
+		       lease->vgpu.framework != FW_VF;
 }
 
 static void set_void_apart(struct world *w)

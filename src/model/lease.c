@@ -243,11 +243,6 @@ struct lease *lease_find(const struct leases *leases, const char *id)
 	return leases->n ? bsearch(id, leases->list, leases->n, sizeof(*leases->list), text_order) : NULL;
 }
 
-bool lease_releases_none(const struct lease *lease)
-{
-	return lease->state == LEASE_RELEASING && lease->origin == LEASE_ADOPTED && lease->vgpu.framework != FW_VF;
-}
-
 bool lease_is_among(const struct leases *leases, const struct lease *lease)
 {
 	return lease_same(lease_find(leases, lease->vgpu.id), lease);

@@ -80,9 +80,6 @@ bool lease_same(const struct lease *a, const struct lease *b);
 /* Is the lease an expired reservation, or a creation without a device (as for any plain VF) and without a process? */
 bool lease_is_void(const struct lease *lease, bool exists, bool at_work, int64_t now_ms);
 
-/* Is it a release that neither removes a device nor frees a plain VF? */
-bool lease_releases_none(const struct lease *lease);
-
 struct lease *lease_find(const struct leases *leases, const char *id);
 
 /* Do `leases` have this very record, which was not written again since? */
