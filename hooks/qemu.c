@@ -23,6 +23,7 @@
 #include "model/event.h"
 #include "look/inventory.h"
 #include "look/hostdev_filter.h"
+#include "look/libvirt_files.h"
 #include "act/preview.h"
 #include "state/history.h"
 #include "base/text.h"
@@ -270,12 +271,15 @@ static int dry_run(struct hook *hook, const struct operation *operation, struct 
 /* Creates the missing mdevs of a Nova instance that starts without a vGPU, because Nova may resume and attach them. */
 static void resume(struct hook *hook)
 {
-	autofree char *defined = NULL;
+	autofree char *path = NULL, *defined = NULL;
 	struct err err;
 	size_t len;
 
 	if (!memmem(hook->xml, hook->len, DOMXML_NOVA_NS_PREFIX, strlen(DOMXML_NOVA_NS_PREFIX)) ||
-	    open_host(hook, &err) < 0 || !lifecycle_definition(&hook->host, hook->guest, &defined, &len))
+	    strchr(hook->guest, '/') || open_host(hook, &err) < 0)
+		return;
+	path = mem_format(LIBVIRT_ETC "/qemu/%s.xml", hook->guest);
+	if (libvirt_files_slurp(hook->host.root, path, &defined, &len) < 0 || !domxml_concerns(defined, len))
 		return;
 	if (read_host(hook, &err) == 0 || hook->host.root >= 0)
 		lifecycle_resumed(&hook->lifecycle, defined, len);

@@ -40,9 +40,6 @@ int lifecycle_prepare(const struct lifecycle *lifecycle, struct err *err);
  */
 void lifecycle_resumed(const struct lifecycle *lifecycle, const char *defined, size_t len);
 
-/* Reads a domain's definition. False: unreadable, or without a vGPU. The caller frees *xml in either case. */
-bool lifecycle_definition(const struct host *host, const char *name, char **xml, size_t *len);
-
 /*
  * `migrate begin` or `restore begin`: reserves vGPUs, and passes changed XML to `give`. 0: reserved, or a restore
  * without reservations. Negative: nothing stays reserved. The caller may only log an error of a restore: libvirt 11.3

@@ -109,14 +109,6 @@ int lifecycle_refuse_running(const struct world *world, struct err *err)
 	return runs ? err_set(err, EEXIST, "it runs on this host already: its vGPUs are left as they are") : 0;
 }
 
-bool lifecycle_definition(const struct host *host, const char *name, char **xml, size_t *len)
-{
-	autofree char *path = mem_format(LIBVIRT_ETC "/qemu/%s.xml", name);
-
-	return !strchr(name, '/') && libvirt_files_slurp(host->root, path, xml, len) == 0 &&
-	       domxml_concerns(*xml, *len);
-}
-
 /* Keeps only the mdevs that do not exist. Returns the number of kept mdevs. */
 static size_t keep_missing(struct domxml *definition, const struct host *host)
 {
