@@ -182,22 +182,17 @@ static int look_at_domains(struct gc *c, struct err *err)
 	return r;
 }
 
-/* Does a device or definition have this ID? True if unknown, so that the history of the ID is kept. */
-static bool device_exists(const void *arg, const char *id)
+/* Does a device or definition or, with `named`, a lease or a domain have this ID? True if unknown. */
+static bool is_known(const void *arg, const char *id, bool named)
 {
 	const struct gc *c = arg;
 	const struct vgpu_ref vgpu = kernel_vgpu(id);
 
-	return text_find(c->definitions, c->ndefinitions, sizeof(*c->definitions), id) || c->undefined.code ||
-	       inventory_presence(&c->world.inv, c->world.store->host, &vgpu) != ABSENT;
-}
-
-static bool is_named(const void *arg, const char *id)
-{
-	const struct gc *c = arg;
-
-	return device_exists(arg, id) || lease_find(&c->world.leases, id) ||
-	       libvirt_files_names(c->world.disk, id, NULL) || libvirt_files_unread(c->world.disk, false);
+	if (text_find(c->definitions, c->ndefinitions, sizeof(*c->definitions), id) || c->undefined.code ||
+	    inventory_presence(&c->world.inv, c->world.store->host, &vgpu) != ABSENT)
+		return true;
+	return named && (lease_find(&c->world.leases, id) || libvirt_files_names(c->world.disk, id, NULL) ||
+			 libvirt_files_unread(c->world.disk, false));
 }
 
 static bool is_complete(const struct inventory *inv)
@@ -240,7 +235,7 @@ int gc_judge(struct gc *c, struct err *err)
 			looked_note(w->store, &w->inv, began_ms);
 		store_unlock(w->store);
 	}
-	history_tidy(w->store, device_exists, is_named, c, MEMORY_DAYS);
+	history_tidy(w->store, is_known, c, MEMORY_DAYS);
 	return 0;
 }
 

@@ -49,23 +49,6 @@ static int give_up(const struct store *store, struct lease *lease, struct err *e
 	return lease_put(store, lease, err);
 }
 
-/* Returns 1, or 0 if the lease was a reservation, which is dropped. */
-static int mark_releasing(struct store *store, struct lease *lease, int64_t asked_ms, struct err *err)
-{
-	bool reserved = lease->state == LEASE_RESERVED;
-
-	/* A write would restart the wait for the driver's clean-up, or end a delay that began after `asked_ms`. */
-	if (lease->state == LEASE_RELEASING && (!lease->deadline_ms || lease->since_ms > asked_ms))
-		return 1;
-	lease->deadline_ms = 0;
-	if (give_up(store, lease, err) < 0)
-		return -err->code;
-	if (reserved)
-		event_log(EVENT_RELEASED, event_of(lease), "release: domain %s: dropped the reservation of %s",
-			  lease->name, lease->vgpu.id);
-	return !reserved;
-}
-
 int release_mark(struct store *store, const char *domain, int64_t asked_ms, int wait_ms, struct leases *marked,
 		 struct err *err)
 {
@@ -78,16 +61,23 @@ int release_mark(struct store *store, const char *domain, int64_t asked_ms, int 
 		return r;
 	r = lease_list(store, &leases, err);
 	for (EACH(struct lease *, lease, leases.list, leases.n)) {
-		int n;
+		bool releasing = lease->state == LEASE_RELEASING, reserved = lease->state == LEASE_RESERVED;
 
-		if (strcmp(lease->domain, domain) != 0 ||
-		    (lease->since_ms > asked_ms && lease->state != LEASE_RELEASING))
+		if (strcmp(lease->domain, domain) != 0 || (lease->since_ms > asked_ms && !releasing))
 			continue;
-		n = mark_releasing(store, lease, asked_ms, err);
-		if (n == 1)
+		/* A write would restart the driver's clean-up time, or end a delay that began after `asked_ms`. */
+		if (!releasing || (lease->deadline_ms && lease->since_ms <= asked_ms)) {
+			lease->deadline_ms = 0;
+			if (give_up(store, lease, err) < 0) {
+				r = -err->code;
+				continue;
+			}
+		}
+		if (reserved)
+			event_log(EVENT_RELEASED, event_of(lease), "release: domain %s: dropped the reservation of %s",
+				  lease->name, lease->vgpu.id);
+		else
 			lease_add(marked, lease);
-		else if (n < 0)
-			r = n;
 	}
 	return r;
 }

@@ -255,17 +255,13 @@ static int serve(struct leased *d, struct err *err)
 static size_t not_ready(const struct host *host, const struct config *config, struct err *err)
 {
 	struct check check = { .host = host, .config = config, .only_pool = true };
-	size_t n;
+	size_t n = 0;
 
 	check_run(&check);
-	n = check.count[CHECK_FAIL];
-	for (EACH(const struct finding *, finding, check.findings, check.n)) {
-		if (finding->status != CHECK_FAIL)
-			continue;
-		err_set(err, ETIMEDOUT, "%s: %s; %s", finding->where ? finding->where : "this host", finding->text,
-			finding->fix);
-		break;
-	}
+	for (EACH(const struct finding *, finding, check.findings, check.n))
+		if (finding->status == CHECK_FAIL && n++ == 0)
+			err_set(err, ETIMEDOUT, "%s: %s; %s", finding->where ? finding->where : "this host",
+				finding->text, finding->fix);
 	check_free(&check);
 	return n;
 }

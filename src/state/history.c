@@ -247,8 +247,8 @@ void silent_note(const struct store *store)
 				     silent->since_ms);
 }
 
-/* Removes records older than `days` days that `keep` rejects, and what killed writers left. */
-static void tidy(int directory, bool (*keep)(const void *arg, const char *id), const void *arg, int days)
+/* Removes records older than `days` days (-1: of any age) of unknown IDs, and what killed writers left. */
+static void tidy(int directory, bool (*known)(const void *arg, const char *id, bool named), const void *arg, int days)
 {
 	enum { DAY_S = 24 * 60 * 60 };
 	autoclosedir DIR *dir = sys_list(directory, ".");
@@ -263,17 +263,17 @@ static void tidy(int directory, bool (*keep)(const void *arg, const char *id), c
 		if (fstatat(directory, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
 		    time(NULL) - st.st_mtime <= (time_t)(ours ? days : 1) * DAY_S)
 			continue;
-		/* `keep` searches libvirt's files, and there can be thousands of records. */
-		if (!ours || !keep(arg, id))
+		/* Ask last: `known` searches libvirt's files, and there can be thousands of records. */
+		if (!ours || !known(arg, id, days >= 0))
 			unlinkat(directory, e->d_name, 0);
 	}
 }
 
-void history_tidy(const struct store *store, bool (*exists)(const void *arg, const char *id),
-		  bool (*named)(const void *arg, const char *id), const void *arg, int days)
+void history_tidy(const struct store *store, bool (*known)(const void *arg, const char *id, bool named),
+		  const void *arg, int days)
 {
-	tidy(store->seen, exists, arg, -1);
-	tidy(store->affinity, named, arg, days);
+	tidy(store->seen, known, arg, -1);
+	tidy(store->affinity, known, arg, days);
 }
 
 #define COUNTS "run/vgpu-lease/counts-3"

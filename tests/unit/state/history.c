@@ -132,43 +132,40 @@ static void types(void)
 	mem_free(list.items);
 }
 
-static bool never(const void *arg, const char *id)
-{
-	return false;
-}
+/* What is known of each ID, and how often it was asked for its name. */
+struct known {
+	bool exists, named;
+	int asked;
+};
 
-static bool always(const void *arg, const char *id)
+static bool is_known(const void *arg, const char *id, bool named)
 {
-	return true;
-}
+	struct known *known = *(struct known *const *)arg;
 
-static bool count(const void *arg, const char *id)
-{
-	int *asked = *(int *const *)arg;
-
-	++*asked;
-	return true;
+	known->asked += named;
+	return named ? known->named : known->exists;
 }
 
 static void tidying(void)
 {
-	int times = 0, *asked = &times;
+	struct known known = { .exists = true }, *asked = &known;
 	const struct timespec long_ago[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
 	struct lease l = sample();
 	struct affinity a;
 
 	affinity_put(&store, &l, false, "");
 	seen_since(&store, A, 7, 0, true);
-	history_tidy(&store, always, never, NULL, 90);
+	history_tidy(&store, is_known, &asked, 90);
 	ok(affinity_get(&store, A, &a) == 1 && faccessat(store.seen, A, F_OK, 0) == 0,
 	   "what is recent, or of a device that exists, is remembered");
-	history_tidy(&store, always, count, &asked, 90);
-	ok(times == 0, "whether a recent one is named is not asked: there can be thousands");
+	ok(known.asked == 0, "whether a recent one is named is not asked: there can be thousands");
 	utimensat(store.affinity, A, long_ago, 0);
-	history_tidy(&store, never, always, NULL, 90);
+	known = (struct known){ .named = true };
+	history_tidy(&store, is_known, &asked, 90);
 	ok(affinity_get(&store, A, &a) == 1 && faccessat(store.seen, A, F_OK, 0) < 0,
 	   "what something names is remembered however old; a device that is gone has not been seen");
-	history_tidy(&store, never, never, NULL, 90);
+	known = (struct known){ 0 };
+	history_tidy(&store, is_known, &asked, 90);
 	ok(affinity_get(&store, A, &a) == 0, "what is old and nothing names is forgotten");
 }
 
