@@ -29,7 +29,6 @@ enum {
 	PASS_MS = 60000,       /* the longest time between passes; affinity_is_new() needs a recent look */
 	RETRY_MS = 10000,      /* the next attempt after a failed pass or release */
 	LOCK_WAIT_MS = 5000,   /* the wait for a previous handler that is exiting */
-	ASKING_MS = 5000,      /* how long libvirt can still answer once the next pass is due */
 	LATE_S = 120,          /* a longer pass is killed; no search of all processes takes this long */
 	ARENA_SIZE = 64 << 20, /* limit of what a pass leaves; untouched pages cost nothing */
 };
@@ -349,18 +348,6 @@ void pass_stop(struct handler *h)
 	if (pass->arena)
 		mem_arena_end(pass->arena);
 	*pass = (struct pass){ 0 };
-}
-
-int64_t pass_late_ms(const struct handler *h, int64_t next_ms)
-{
-	const struct pass *pass = &h->pass;
-	const struct remembered *left = pass->shared->left;
-	int64_t asking = pass->shared->asking_ms, asked = asking ? asking + ASKING_MS : pass->late_ms;
-
-	if (left && left->next_ms < next_ms)
-		next_ms = left->next_ms;
-	asked = asked > next_ms ? asked : next_ms;
-	return asked < pass->late_ms ? asked : pass->late_ms;
 }
 
 int64_t pass_end(struct handler *h, bool late)

@@ -25,9 +25,8 @@ enum { FAULT_SIZE = 256 };
 void fault_say(char fault[FAULT_SIZE], const char *what, const char *text);
 
 /*
- * libvirt, as a pass uses it. Never changes a definition, which is the operator's. A pass connects only with something
- * to ask or write, or after a failed attempt, so that an idle libvirtd can exit. No lock is held meanwhile: libvirt can
- * wait for a hook that waits for the lock.
+ * libvirt, as a pass uses it. A pass connects only with something to ask or write, or after a failed attempt, so that
+ * an idle libvirtd can exit. No lock is held meanwhile: libvirt can wait for a hook that waits for the lock.
  */
 struct guests {
 	const char *uri; /* NULL: libvirt's default */
@@ -66,10 +65,7 @@ struct remembered {
 	struct guests guests; /* without a connection */
 };
 
-/*
- * A pass in a process of its own, which ends with its parent, and can be killed at any instant. In the loop, a pass
- * could wait for libvirt, libvirt for a hook, and the hook for a release by the loop.
- */
+/* A pass in a process of its own: libvirt, for which it waits, may wait for a hook, and the hook for the loop. */
 struct pass {
 	pid_t pid;       /* 0: no pass is running */
 	int64_t late_ms; /* when the process is killed, CLOCK_MONOTONIC */
@@ -105,9 +101,6 @@ void handler_pass(struct handler *handler);
 
 /* Starts a pass in a process of its own, with the handler's lock held. False: the start failed. */
 bool pass_start(struct handler *handler);
-
-/* When to kill the process of the pass. Another pass is due at `next_ms`, or earlier if its outcome says so. */
-int64_t pass_late_ms(const struct handler *handler, int64_t next_ms);
 
 /* Takes the outcome of a pass that has ended, or kills a late one. Returns its processor time in ms; -1: it runs. */
 int64_t pass_end(struct handler *handler, bool late);

@@ -31,7 +31,8 @@ enum {
 	/* The least time between the starts of passes; it grows up to APART_MAX_MS if passes take long. */
 	APART_MS = 1000,
 	APART_MAX_MS = 10000,
-	SHARE = 4, /* a pass is followed by a pause of SHARE times its processor time */
+	ASKING_MS = 5000, /* how long libvirt can still answer once the next pass is due */
+	SHARE = 4,        /* a pass is followed by a pause of SHARE times its processor time */
 	WAIT_MAX_S = 86400,
 	READY_STEP_MS = 1000, /* --wait-ready looks this often */
 };
@@ -145,10 +146,19 @@ static void begin_pass(struct leased *d)
 /* When the next pass can begin, or the running one is killed. */
 static int64_t pass_due(const struct leased *d)
 {
-	int64_t at = d->passed_at + d->apart_ms;
+	const struct pass *pass = &d->handler.pass;
+	const struct remembered *left = pass->pid ? pass->shared->left : NULL;
+	int64_t asking = pass->pid ? pass->shared->asking_ms : 0, at = d->passed_at + d->apart_ms;
 
 	at = d->pass_at > at ? d->pass_at : at;
-	return d->handler.pass.pid ? pass_late_ms(&d->handler, at) : at;
+	if (!pass->pid)
+		return at;
+	if (left && left->next_ms < at)
+		at = left->next_ms;
+	/* Kill a pass only if it waits for libvirt and another is due, or at late_ms. */
+	if (at < asking + ASKING_MS)
+		at = asking + ASKING_MS;
+	return asking && at < pass->late_ms ? at : pass->late_ms;
 }
 
 /* Milliseconds until the next thing is due; -1: nothing is due. */

@@ -50,7 +50,7 @@ void seen_used(const struct store *store, const char *id);
  */
 int64_t seen_closed(const struct store *store, const char *id, bool note);
 
-/* Forgets the device's idle time, which starts again at the next look that sees the device free. */
+/* The idle time starts again at the next look that sees the device free. */
 void seen_forget(const struct store *store, const char *id);
 
 /* A type that failed on a pGPU. For a while, every run tries this pGPU last for the type. */
@@ -67,8 +67,7 @@ size_t failure_list(const struct store *store, struct failure **out);
 
 /*
  * Cards whose drivers do not answer reads: silent_recall() reads what other processes have found, silent_note() records
- * what this one has. The store recalls when it is opened or locked, and notes when it is unlocked or closed. Without
- * the store's lock two writers can lose a record, which costs one more read.
+ * what this one has. The store calls both. Without its lock two writers can lose a record, which costs one more read.
  */
 void silent_recall(const struct store *store);
 void silent_note(const struct store *store);
@@ -84,9 +83,8 @@ void history_tidy(const struct store *store, bool (*known)(const void *arg, cons
  * The calls of the hook and their durations since the last boot, for metrics, are a struct counts in
  * run/vgpu-lease/counts-3. A later version with another struct uses another file.
  *
- * Hooks add to the file concurrently and without a lock, because every number is atomic in shared memory. All space is
- * allocated before the file is mapped, so a full /run fails the allocation and not a later access. The numbers are
- * advisory: a failure to count a call is ignored.
+ * Hooks add to the file without a lock, because every number is atomic in shared memory. All space is allocated before
+ * the file is mapped, so a full /run fails the allocation and not a later access. A failure to count is ignored.
  */
 enum count_op { COUNT_PREPARE, COUNT_MIGRATE, COUNT_RESTORE, COUNT_RECONNECT, COUNT_RELEASE };
 

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The state of this host in files (ARCHITECTURE.md lists them), and its locks. A lease is one small file,
+ * The state of this host in files, and its locks; ARCHITECTURE.md lists both. A lease is one small file,
  * /run/vgpu-lease/leases/ID, which appears whole or not at all.
  *
- * The store's lock is held from a look at the host until the decision is written, but never during a write to sysfs.
- * While it is held, the work locks of vGPUs are taken, without waiting; each is a byte of the file `work` (fcntl(2)).
- * A pGPU's lock is held while one of its vGPUs is created. No process holds the locks of two pGPUs, or waits for one
- * while it holds the store's. The kernel drops the locks however their holder dies.
- *
- * A process that takes a lock has the lock of the file that is at the path then. If that file is removed later, others
- * no longer see the lock, so no program removes a lock file.
+ * No process holds the locks of two pGPUs, or waits for one while it holds the store's. The kernel drops the locks
+ * however their holder dies. No program removes a lock file, because others would no longer see the lock.
  *
  * A writer rejects a directory that does not belong to root, or to which others may write.
  */
@@ -54,7 +49,7 @@ void store_close(struct store *store);
 /* Opens or creates the directory var/lib/vgpu-lease/NAME, whose records outlive a reboot. */
 int store_open_lib(const struct host *host, const char *name);
 
-/* Sets the error with which store_open() rejects this directory of the state. */
+/* The error with which store_open() rejects this directory of the state. */
 int store_dir_error(struct err *err, int code, const char *path);
 
 /* What can be written below a path of the state. */
@@ -119,10 +114,8 @@ int store_lock_holder(const struct store *store, const char *pgpu, int waited_ms
 bool store_lock_hung(const struct store *store, const char *pgpu, int64_t longest_ms);
 
 /*
- * Takes the work lock of a vGPU and returns its descriptor. A process that creates, takes over or removes the vGPU
- * takes the lock before the lease shows this, and holds it until the lease records the outcome. A child that writes to
- * the driver keeps a copy. Needs the store's lock, but no space in /run. -EAGAIN: another process holds the lock. The
- * lock ends in the same ways as a pGPU's.
+ * Takes the work lock of a vGPU and returns its descriptor. Needs the store's lock, but no space in /run. -EAGAIN:
+ * another process holds the lock. The lock ends in the same ways as a pGPU's.
  */
 int store_lock_vgpu(const struct store *store, const char *id, struct err *err);
 void store_unlock_vgpu(const char *id, int lock);

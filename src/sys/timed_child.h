@@ -2,13 +2,12 @@
 /*
  * Waits for a driver that may never answer: a child does the work, and its parent waits for a limited time.
  *
- * The parent sees the child's results only in memory that both share (an arena of base/mem.h). When the time is up, the
- * parent abandons the child, and never kills it: the child ends when the call that hangs returns. A child of a killed
- * parent ends before its next call that can hang.
+ * When the time is up, the parent abandons the child, and never kills it: the child ends when the call that hangs
+ * returns. A child of a killed parent ends before its next call that can hang. Only timed_child_read() and
+ * timed_child_poke() can hang. While a read hangs, this process does not read from that device again.
  *
  * The child keeps only the descriptors that it is given, such as the lock of its write, and no standard ones, because
- * libvirt would wait for those to close. It can be abandoned only in timed_child_read() and timed_child_poke(); nothing
- * else can hang. While a read hangs, this process does not read from that device again.
+ * libvirt would wait for those to close.
  */
 #pragma once
 
