@@ -70,6 +70,7 @@ int adopt_device(const struct world *world, const char *op, const struct request
 
 int lifecycle_reconnect(const struct lifecycle *lifecycle, struct err *err)
 {
+	const struct request *request = lifecycle->request;
 	struct inv_query query = { .types = inv_no_types, .config = lifecycle->config };
 	autostore struct store store;
 	autosurvey struct world world = lifecycle_world(lifecycle, &store, PLAN_PREPARE);
@@ -78,22 +79,20 @@ int lifecycle_reconnect(const struct lifecycle *lifecycle, struct err *err)
 
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < lifecycle->request->nvgpus; i++)
-		query.frameworks |= resolve_frameworks(&lifecycle->request->vgpus[i]);
+	for (EACH(const struct vgpu_request *, req, request->vgpus, request->nvgpus))
+		query.frameworks |= resolve_frameworks(req);
 	if (inventory_read(&world.inv, lifecycle->host, &query, err) < 0 ||
 	    store_lock(&store, sys_left_ms(deadline), err) < 0)
 		return -err->code;
-	for (size_t i = 0; i < lifecycle->request->nvgpus; i++) {
-		const char *id = lifecycle->request->vgpus[i].id;
+	for (EACH(const struct vgpu_request *, req, request->vgpus, request->nvgpus)) {
 		struct inv_device device;
 		struct lease there;
 		int n;
 
-		if (!adopt_find(&device, &world.inv, id))
+		if (!adopt_find(&device, &world.inv, req->id))
 			continue;
-		n = lease_get(&store, id, &there, err);
-		if (n < 0 ||
-		    adopt_device(&world, "reconnect", lifecycle->request, &device, n == 1 ? &there : NULL, err) < 0)
+		n = lease_get(&store, req->id, &there, err);
+		if (n < 0 || adopt_device(&world, "reconnect", request, &device, n == 1 ? &there : NULL, err) < 0)
 			r = -err->code;
 	}
 	return r;

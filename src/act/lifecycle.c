@@ -188,16 +188,6 @@ static int remove_one(struct rounds *r, const char *id, struct err *err)
 	return n;
 }
 
-static void remove_reclaimable(struct rounds *r)
-{
-	for (size_t i = 0; i < r->plan.nremoves; i++) {
-		struct err err = { 0 };
-
-		if (remove_one(r, r->plan.removes[i], &err) < 0)
-			removal_failed(&r->world, &r->plan, r->plan.removes[i], &err);
-	}
-}
-
 static bool pause_round(struct rounds *r)
 {
 	if (!apply_has_time(&r->apply))
@@ -251,7 +241,9 @@ static int between_rounds(struct rounds *r, struct err *err)
 		log_plan(r);
 	if (r->plan.kind == PLAN_REMOVE) {
 		/* A dropped lease can leave a foreign device, which the next survey judges. */
-		remove_reclaimable(r);
+		for (size_t i = 0; i < r->plan.nremoves; i++)
+			if (remove_one(r, r->plan.removes[i], err) < 0)
+				removal_failed(&r->world, &r->plan, r->plan.removes[i], err);
 		return 0;
 	}
 	if ((r->plan.kind == PLAN_WAIT || (wide && may_answer(r))) && pause_round(r))

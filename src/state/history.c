@@ -136,15 +136,15 @@ int64_t seen_since(const struct store *store, const char *id, uint64_t node, int
 {
 	int64_t since = sys_now_ms();
 	struct record record;
-	char number[24];
+	uint64_t seen;
 	long noted;
 
-	snprintf(number, sizeof(number), "%" PRIu64, node);
-	if (record_read(&record, store->seen, id, 2) && text_number(record.words[0], 0, since, &noted)) {
-		if (strcmp(record.words[1], number) == 0)
+	if (record_read(&record, store->seen, id, 2) && text_number(record.words[0], 0, since, &noted) &&
+	    sscanf(record.words[1], "%" SCNu64, &seen) == 1) {
+		if (seen == node)
 			return noted;
 		/* Only the first look uses the creation time, which changes when the kernel evicts the inode. */
-		if (strcmp(record.words[1], "0") == 0)
+		if (seen == 0)
 			since = created_ms > noted ? created_ms : noted;
 	}
 	if (note)

@@ -62,7 +62,6 @@ int store_open_lib(const struct host *host, const char *name)
 int store_open(struct store *store, const struct host *host, bool make, struct err *err)
 {
 	autoclose int pgpus = -1;
-	int affinity;
 
 	*store = STORE_NONE;
 	store->host = host;
@@ -75,8 +74,7 @@ int store_open(struct store *store, const struct host *host, bool make, struct e
 		return -err->code;
 	}
 	/* Without /var/lib only records are lost, so this must not fail a start. */
-	affinity = make ? store_open_lib(host, "affinity") : sys_dir(host->root, "var/lib/vgpu-lease/affinity");
-	store->affinity = affinity < 0 ? -1 : affinity;
+	store->affinity = make ? store_open_lib(host, "affinity") : sys_dir(host->root, "var/lib/vgpu-lease/affinity");
 	silent_recall(store);
 	return 0;
 }

@@ -32,7 +32,7 @@ struct store {
 	int run;      /* run/vgpu-lease; -1: does not exist, and must not be created */
 	int leases;   /* run/vgpu-lease/leases, likewise */
 	int seen;     /* run/vgpu-lease/seen, likewise */
-	int affinity; /* var/lib/vgpu-lease/affinity; -1: nothing is recorded */
+	int affinity; /* var/lib/vgpu-lease/affinity; negative: nothing is recorded */
 	int lock;     /* -1: not held */
 };
 
