@@ -168,27 +168,20 @@ static int read_host(struct hook *hook, struct err *err)
 }
 
 /*
- * True also if any domain has a lease and this UUID cannot be read. The XML does not decide: a VF needs no
- * <vgpu:device>, and a leased device can be detached.
- */
-static bool is_leased(struct hook *hook)
-{
-	char uuid[UUID_SIZE];
-	struct err ignored;
-
-	return open_host(hook, &ignored) == 0 && lease_any(&hook->host) &&
-	       hostdev_filter_leased(&hook->host, domxml_peek_uuid(uuid, hook->xml, hook->len) ? uuid : NULL);
-}
-
-/*
  * Might the domain have a vGPU or, at a release, a lease? A PCI hostdev can be a VF of the pool or, at a start, a pGPU.
  */
 static int gate(struct hook *hook, enum count_op what, struct err *err)
 {
 	if (domxml_concerns(hook->xml, hook->len))
 		return 1;
+	/*
+	 * A VF needs no <vgpu:device>, and a leased device can be detached, so the leases decide: any lease, if this
+	 * domain's UUID cannot be read.
+	 */
 	if (what == COUNT_RELEASE)
-		return is_leased(hook);
+		return open_host(hook, err) == 0 && lease_any(&hook->host) &&
+		       hostdev_filter_leased(&hook->host,
+					     domxml_peek_uuid(hook->uuid, hook->xml, hook->len) ? hook->uuid : NULL);
 	if (!domxml_has_pci(hook->xml, hook->len))
 		return 0;
 	if (read_host(hook, err) < 0)
