@@ -100,11 +100,8 @@ int lifecycle_reconnect(const struct lifecycle *lifecycle, struct err *err)
 
 static void add_note(struct gc *c, const struct running_domain *domain, const char *id, const char *why)
 {
-	struct gc_note *note = mem_add(&c->notes, &c->nnotes, sizeof(*note));
-
-	text_copy(note->id, sizeof(note->id), id);
-	text_cut(note->domain, sizeof(note->domain), domain->request->name);
-	text_copy(note->why, sizeof(note->why), why);
+	*(char **)mem_add(&c->notes, &c->nnotes, sizeof(*c->notes)) = mem_format("domain %s: vGPU %s: %s",
+										 domain->request->name, id, why);
 }
 
 /* Adopts the device under the store's lock, if the device still exists and its lease does not differ from `judged`. */

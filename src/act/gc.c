@@ -18,7 +18,6 @@
 #include "look/looked.h"
 
 enum {
-	MEMORY_DAYS = 90,    /* how long an unused UUID keeps its history, because its guest may migrate back */
 	LAST_LOOK_MS = 1000, /* the last look at an unfinished release */
 	USERS_MS = 60000,    /* limit of the handler's search of all processes; no operation waits for this search */
 };
@@ -235,7 +234,7 @@ int gc_judge(struct gc *c, struct err *err)
 			looked_note(w->store, &w->inv, began_ms);
 		store_unlock(w->store);
 	}
-	history_tidy(w->store, is_known, c, MEMORY_DAYS);
+	history_tidy(w->store, is_known, c);
 	return 0;
 }
 
@@ -337,6 +336,8 @@ void gc_finish(struct gc *c)
 void gc_free(struct gc *c)
 {
 	free(c->items);
+	for (size_t i = 0; i < c->nnotes; i++)
+		free(c->notes[i]);
 	free(c->notes);
 	free(c->definitions);
 	running_free(&c->running);

@@ -31,13 +31,6 @@ struct gc_item {
 	char trouble[1024]; /* the error, if GC_FAILED */
 };
 
-/* A fault that stays: a running domain has no active lease of a vGPU, or runs without a vGPU since a suspend. */
-struct gc_note {
-	char id[ID_SIZE];
-	char domain[DOMAIN_NAME_SIZE];
-	char why[REASON_SIZE];
-};
-
 struct gc {
 	/*
 	 * The caller sets `store` (writable unless `dry`) and `config`. Creating and active leases that were written
@@ -58,7 +51,8 @@ struct gc {
 	struct running running; /* with `seen`: the running domains and their vGPUs */
 	struct gc_item *items;  /* leases by ID, then foreign devices, then definitions */
 	size_t n;
-	struct gc_note *notes; /* faults of running domains */
+	/* Faults that stay: running domains without an active lease of a vGPU, or without a vGPU since a suspend. */
+	char **notes;
 	size_t nnotes;
 	char garbage[128];        /* how many records are invalid, and whether all were moved to garbage/; "" none */
 	char unread[REASON_SIZE]; /* processes that could not be read completely (vfio_users.h); "" none */

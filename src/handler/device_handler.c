@@ -102,8 +102,8 @@ static void report_pass(struct handler *h, const struct gc *pass)
 	FILE *out = mem_open(&text, &len);
 
 	fputc('\n', out);
-	for (EACH(const struct gc_note *, note, pass->notes, pass->nnotes))
-		text_line(out, "domain %s: vGPU %s: %s", note->domain, note->id, note->why);
+	for (size_t i = 0; i < pass->nnotes; i++)
+		text_line(out, "%s", pass->notes[i]);
 	for (EACH(const struct gc_item *, item, pass->items, pass->n)) {
 		const struct vgpu_ref *vgpu = &item->vgpu;
 

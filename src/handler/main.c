@@ -46,7 +46,7 @@ struct leased {
 	struct finisher finisher;
 	struct udev_monitor *udev; /* NULL: no udev, or --root names another host */
 	int signals;
-	bool ready, stop;
+	bool stop;
 	int64_t pass_at, passed_at, apart_ms;
 	int64_t alive_every_ms; /* half of systemd's watchdog time; 0: no watchdog */
 };
@@ -105,7 +105,7 @@ static void on_signal(struct leased *d)
 		}
 		sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRId64, sys_now_ms() * 1000);
 		handler_read_config(&d->handler, false);
-		if (d->ready)
+		if (d->handler.last.next_ms)
 			sd_notify(0, "READY=1");
 		look_soon(d);
 	}
@@ -120,7 +120,6 @@ static void passed(struct leased *d)
 	if (last->next_ms < d->pass_at)
 		d->pass_at = last->next_ms;
 	sd_notifyf(0, "READY=1\nSTATUS=%s; %s", last->guests.state, last->status);
-	d->ready = true;
 	/* The guest of a pending release can have ended. */
 	d->finisher.at_ms = 0;
 }

@@ -270,10 +270,12 @@ static void tidy(int directory, bool (*known)(const void *arg, const char *id, b
 }
 
 void history_tidy(const struct store *store, bool (*known)(const void *arg, const char *id, bool named),
-		  const void *arg, int days)
+		  const void *arg)
 {
+	enum { MEMORY_DAYS = 90 }; /* an unused UUID keeps its history, because its guest may migrate back */
+
 	tidy(store->seen, known, arg, -1);
-	tidy(store->affinity, known, arg, days);
+	tidy(store->affinity, known, arg, MEMORY_DAYS);
 }
 
 #define COUNTS "run/vgpu-lease/counts-3"

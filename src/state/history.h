@@ -73,11 +73,11 @@ void silent_recall(const struct store *store);
 void silent_note(const struct store *store);
 
 /*
- * Removes three kinds of files: seen/ records of IDs that are not `known`; affinity/ records older than `days` days
- * whose IDs are not `known` even by name (`named`); and what killed writers left.
+ * Removes three kinds of files: seen/ records of IDs that are not `known`; affinity/ records older than 90 days whose
+ * IDs are not `known` even by name (`named`); and what killed writers left.
  */
 void history_tidy(const struct store *store, bool (*known)(const void *arg, const char *id, bool named),
-		  const void *arg, int days);
+		  const void *arg);
 
 /*
  * The calls of the hook and their durations since the last boot, for metrics, are a struct counts in

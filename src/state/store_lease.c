@@ -140,16 +140,6 @@ int lease_get_locked(struct store *store, int wait_ms, const char *id, struct le
 	return store_lock(locked, wait_ms, err) < 0 ? -err->code : lease_get(locked, id, out, err);
 }
 
-/* If /run is full, an existing lease can still be overwritten, e.g. marked `releasing`; its release frees space. */
-static int publish(const struct store *store, const char *id, const char *text, size_t len)
-{
-	int r = sys_publish(store->leases, id, text, len);
-
-	if (r != -ENOSPC && r != -EDQUOT)
-		return r;
-	return sys_overwrite(store->leases, id, text, len) == 0 ? 0 : r;
-}
-
 static int not_written(int code, const char *id, const char *what, struct err *err)
 {
 	err_sys(err, code, "/run/vgpu-lease/leases/%s: the lease cannot be %s", id, what);
@@ -159,21 +149,24 @@ static int not_written(int code, const char *id, const char *what, struct err *e
 int lease_put(const struct store *store, struct lease *lease, struct err *err)
 {
 	autofree char *text = mem_alloc(LEASE_TEXT_MAX);
-	int r;
+	const char *id = lease->vgpu.id;
+	int len, r;
 
 	lease->since_ms = sys_now_ms();
 	sys_boot_id(lease->boot);
 	lease->writer = getpid();
 	lease->writer_start = sys_process_start(lease->writer);
-	r = lease_format(lease, text, LEASE_TEXT_MAX);
+	len = lease_format(lease, text, LEASE_TEXT_MAX);
 	/* Leave out the instance, which only people need, so that the lease can be overwritten if /run is full. */
-	if (r > SYS_OVERWRITE_MAX && *lease->instance) {
+	if (len > SYS_OVERWRITE_MAX && *lease->instance) {
 		lease->instance[0] = '\0';
-		r = lease_format(lease, text, LEASE_TEXT_MAX);
+		len = lease_format(lease, text, LEASE_TEXT_MAX);
 	}
-	if (r > 0)
-		r = publish(store, lease->vgpu.id, text, (size_t)r);
-	return r < 0 ? not_written(-r, lease->vgpu.id, "written", err) : 0;
+	r = len < 0 ? len : sys_publish(store->leases, id, text, (size_t)len);
+	/* In a full /run an existing lease can still be overwritten, e.g. marked `releasing`; its release frees space. */
+	if (len > 0 && (r == -ENOSPC || r == -EDQUOT) && sys_overwrite(store->leases, id, text, (size_t)len) == 0)
+		r = 0;
+	return r < 0 ? not_written(-r, id, "written", err) : 0;
 }
 
 int lease_would_put(const struct store *store, const char *id, struct store_space *space, struct err *err)

@@ -26,7 +26,7 @@ static void pass(struct store *store, struct leases *plugged)
 	else
 		gc_finish(&gc);
 	for (size_t i = 0; i < gc.nnotes; i++)
-		say("%s: %s", gc.notes[i].id, gc.notes[i].why);
+		say("%s", gc.notes[i]);
 	for (size_t i = 0; i < gc.n; i++)
 		say("%s: %s %s", gc.items[i].vgpu.id, gc.items[i].fate.why, gc.items[i].trouble);
 }

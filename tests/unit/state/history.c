@@ -155,17 +155,17 @@ static void tidying(void)
 
 	affinity_put(&store, &l, false, "");
 	seen_since(&store, A, 7, 0, true);
-	history_tidy(&store, is_known, &asked, 90);
+	history_tidy(&store, is_known, &asked);
 	ok(affinity_get(&store, A, &a) == 1 && faccessat(store.seen, A, F_OK, 0) == 0,
 	   "what is recent, or of a device that exists, is remembered");
 	ok(known.asked == 0, "whether a recent one is named is not asked: there can be thousands");
 	utimensat(store.affinity, A, long_ago, 0);
 	known = (struct known){ .named = true };
-	history_tidy(&store, is_known, &asked, 90);
+	history_tidy(&store, is_known, &asked);
 	ok(affinity_get(&store, A, &a) == 1 && faccessat(store.seen, A, F_OK, 0) < 0,
 	   "what something names is remembered however old; a device that is gone has not been seen");
 	known = (struct known){ 0 };
-	history_tidy(&store, is_known, &asked, 90);
+	history_tidy(&store, is_known, &asked);
 	ok(affinity_get(&store, A, &a) == 0, "what is old and nothing names is forgotten");
 }
 
