@@ -163,7 +163,7 @@ int lease_put(const struct store *store, struct lease *lease, struct err *err)
 		len = lease_format(lease, text, LEASE_TEXT_MAX);
 	}
 	r = len < 0 ? len : sys_publish(store->leases, id, text, (size_t)len);
-	/* In a full /run an existing lease can still be overwritten, e.g. marked `releasing`; its release frees space. */
+	/* In a full /run an existing lease can still be marked `releasing`; its release frees space. */
 	if (len > 0 && (r == -ENOSPC || r == -EDQUOT) && sys_overwrite(store->leases, id, text, (size_t)len) == 0)
 		r = 0;
 	return r < 0 ? not_written(-r, id, "written", err) : 0;
