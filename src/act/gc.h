@@ -62,7 +62,7 @@ struct gc {
 	struct err undefined; /* error of the first definition that could not be read; .code 0: none */
 };
 
-/* Judges all items; the caller can then remove items, or make them stay. Negative: they cannot be read. */
+/* Judges all items; the caller can then remove some, or make them stay. Negative: host or leases cannot be read. */
 int gc_judge(struct gc *gc, struct err *err);
 
 /* Releases and removes what goes, unless the pass is dry. An error with an item sets its `trouble`. */

@@ -77,7 +77,7 @@ static bool watch_directories(struct finisher *f, const struct host *host, const
 	/* Skip WATCH_RUN, to which the handler itself writes. If it is replaced, so is the directory of leases. */
 	for (size_t i = WATCH_LEASES; r < 0 && i < WATCHES; i++)
 		if (dirs[i] >= 0 && fstat(dirs[i], &now) == 0)
-			changed_ns += now.st_mtim.tv_sec * 1000000000 + now.st_mtim.tv_nsec;
+			changed_ns += (int64_t)now.st_mtim.tv_sec * 1000000000 + now.st_mtim.tv_nsec;
 	if (r < 0 && !f->unwatched)
 		log_warn("/run/vgpu-lease/leases: cannot be watched, checked every second: %s: raise "
 			 "fs.inotify.max_user_%s",
