@@ -20,7 +20,6 @@
 #include "look/inventory.h"
 #include "look/libvirt_files.h"
 #include "look/hostdev_filter.h"
-#include "look/running.h"
 #include "base/text.h"
 #include "sys/sys.h"
 
@@ -253,7 +252,7 @@ void check_hook(struct check *check)
 
 #define DEFINED LIBVIRT_ETC "/qemu"
 
-static struct check *at_definition(struct check *check, const char *name)
+struct check *check_at_definition(struct check *check, const char *name)
 {
 	return check_at(check, "%s/" DEFINED "/%s.xml", check->host->name, name);
 }
@@ -261,7 +260,7 @@ static struct check *at_definition(struct check *check, const char *name)
 static void report_remarks(struct check *check, const char *name, struct remarks *remarks)
 {
 	for (EACH(const struct remark *, remark, remarks->list, remarks->n))
-		check_warn(at_definition(check, name), remark->fix, "%s", remark->text);
+		check_warn(check_at_definition(check, name), remark->fix, "%s", remark->text);
 	remarks_free(remarks);
 }
 
@@ -284,7 +283,7 @@ static void report_typeless(struct check *check, const struct request *request, 
 
 	for (size_t i = 0; several && !request->nova && i < request->nvgpus; i++)
 		if (request->vgpus[i].kind == REQUEST_MDEV && check->world->resolved_requests[i].source == TYPE_UNSAID)
-			check_warn(at_definition(check, name), "name its type in the metadata",
+			check_warn(check_at_definition(check, name), "name its type in the metadata",
 				   "domain %s: neither metadata nor an mdevctl definition names the type of vGPU %s, "
 				   "so a start after a reboot is refused",
 				   request->name, request->vgpus[i].id);
@@ -317,7 +316,7 @@ static void report_refused(struct check *check, const struct domxml *doc, const 
 		err_set(&err, EINVAL, "vGPU %s: %s", request->vgpus[plan->refused_vgpu].id, plan->text);
 	mdev = request->vgpus[r < 0 ? 0 : plan->refused_vgpu].kind == REQUEST_MDEV;
 	/* Domains can take turns with one vGPU. */
-	check_report(at_definition(check, name), in_use ? CHECK_WARN : CHECK_FAIL,
+	check_report(check_at_definition(check, name), in_use ? CHECK_WARN : CHECK_FAIL,
 		     in_use ? request->nova ? "or shut down the other instance first" : "ignore this if they take turns"
 		     : r < 0 && r != -ENOENT
 			     ? "fix the cause" /* such as a file that cannot be read; ENOENT: unknown type */
@@ -337,7 +336,7 @@ static void look_at_shared(struct check *check, const struct request *request, c
 		const char *other = req->any ? NULL : libvirt_files_names(&earlier, req->id, NULL);
 
 		if (other && !lease_find(&check->world->leases, req->id))
-			check_warn(at_definition(check, file->name),
+			check_warn(check_at_definition(check, file->name),
 				   request->nova ? "shelve and unshelve one of them" : "ignore this if they take turns",
 				   "domains %s and %s have vGPU %s, so only one of them can run at a time", other,
 				   file->name, req->id);
@@ -352,7 +351,7 @@ static bool report_bad_xml(struct check *check, const struct libvirt_file *file,
 	     (domxml_has_pci(file->text, file->len) &&
 	      (hostdev_filter_possible(check->config) || lease_any(check->host)))) &&
 	    !libvirt_files_has_status(check->host, file->name))
-		check_fail(at_definition(check, file->name),
+		check_fail(check_at_definition(check, file->name),
 			   "correct the definition (troubleshooting: the-domains-xml)",
 			   "a start of domain %s would be refused: %s", file->name, err->text);
 	return false;
@@ -382,7 +381,7 @@ static bool look_at_definition(struct check *check, const struct libvirt_file *f
 	request = domxml_request(doc);
 	for (size_t i = 0; i < request->nvgpus; i++)
 		if (request->vgpus[i].any)
-			check_warn(at_definition(check, file->name),
+			check_warn(check_at_definition(check, file->name),
 				   check_fix(check, "run 'vgpu-lease rewrite %s' to assign a UUID",
 					     text_operand(request->name, request->uuid)),
 				   "domain %s: %s is a placeholder, so a start is refused", request->name,
@@ -395,27 +394,6 @@ static bool look_at_definition(struct check *check, const struct libvirt_file *f
 	return marked;
 }
 
-static void report_missing_vgpu(void *arg, const struct missing_vgpu *l)
-{
-	struct check *check = arg;
-	const char *fix = "the next start adds it; ignore this if it is intended";
-
-	if (!l->id) {
-		check_warn(at_definition(check, l->name), "hard-reboot the instance",
-			   "domain %s runs without a vGPU, but domain %s, an instance of the same flavor, has one",
-			   l->name, l->like);
-		return;
-	}
-	if (l->suspended)
-		fix = check_fix(check, "run 'vgpu-lease resume %s' to attach it", text_operand(l->name, l->uuid));
-	else if (l->nova)
-		fix = "hard-reboot the instance";
-	/* Without Nova this is only a warning: an operator may have defined the vGPU for the next start. */
-	check_report(at_definition(check, l->name), l->nova || l->suspended ? CHECK_FAIL : CHECK_WARN, fix,
-		     "domain %s runs without vGPU %s, which %s", l->name, l->id,
-		     l->suspended ? "a suspend detached" : "its definition has");
-}
-
 void check_domains(struct check *check)
 {
 	size_t found = 0, noted = check->n;
@@ -426,5 +404,5 @@ void check_domains(struct check *check)
 	if (found && check->n == noted)
 		check_pass(check_at_path(check, DEFINED), "metadata of %zu definition%s valid", found,
 			   found == 1 ? "" : "s");
-	running_missing(check->disk, check->host, check->config, &check->world->leases, report_missing_vgpu, check);
+	check_running(check);
 }

@@ -8,6 +8,7 @@
 struct check *check_at(struct check *check, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 struct check *check_at_location(struct check *check, struct location at);
 struct check *check_at_path(struct check *check, const char *path);
+struct check *check_at_definition(struct check *check, const char *domain);
 
 void check_report(struct check *check, enum check_status status, const char *fix, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
@@ -42,6 +43,7 @@ void check_hook(struct check *check);
 int reload_ask(const char *unit, int64_t *wall_us, struct err *err);
 
 void check_domains(struct check *check);
+void check_running(struct check *check); /* reports the vGPUs that running domains lack */
 void check_state(struct check *check);
 bool check_can_lease(const struct check *check); /* false: check_state() fails, because the state cannot be written */
 

@@ -8,10 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "config/config.h"
 #include "domain/domxml.h"
 #include "look/libvirt_files.h"
-#include "state/store.h"
 
 struct running_domain {
 	char uuid[UUID_SIZE];
@@ -34,25 +32,3 @@ void running_free(struct running *running);
 
 /* NULL: the domain does not run, or `running` is NULL. */
 const struct running_domain *running_find(const struct running *running, const char *uuid);
-
-/* A vGPU that is missing from a running domain. The texts are valid only during the callback. */
-struct missing_vgpu {
-	const char *name; /* the domain's name */
-	const char *uuid; /* the domain's UUID */
-	const char *id;   /* the vGPU's ID; NULL: not known */
-	const char *like; /* if `id` is NULL: a Nova instance of the same flavor that has a vGPU */
-	bool nova;        /* the domain is an instance of Nova */
-	bool suspended;   /* 'vgpu-lease suspend' has detached the vGPU; 'vgpu-lease resume' attaches it */
-};
-
-typedef void missing_say(void *arg, const struct missing_vgpu *missing);
-
-/*
- * Reports each vGPU that a running domain does not have, but its definition or suspend record has. A migration can
- * change the UUIDs of vGPUs, so a domain with as many vGPUs as its definition misses none.
- *
- * If Nova reverts a resize, the definition can also lose the vGPU. The loss is noticed only if another instance of the
- * flavor has a vGPU.
- */
-void running_missing(const struct libvirt_files *disk, const struct host *host, const struct config *config,
-		     const struct leases *leases, missing_say *say, void *arg);

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Checks that running domains have the vGPUs of their definitions and suspend records. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "domain/domxml.h"
+#include "internal.h"
+#include "look/hostdev_filter.h"
+#include "look/libvirt_files.h"
+#include "look/running.h"
+
+/* A Nova instance whose definition has a vGPU. */
+struct flavored {
+	char flavor[INSTANCE_SIZE];
+	const char *instance;
+};
+
+static bool parse(struct domxml **doc, const struct libvirt_file *file, unsigned int flags)
+{
+	struct err ignored;
+
+	return domxml_parse(doc, file->text, file->len, flags, &ignored) == 0;
+}
+
+/* `wanted`: the request of the definition or of the suspend record. */
+static void report_missing(struct check *check, const struct running_domain *domain, const struct request *wanted,
+			   const char *id)
+{
+	const char *name = domain->live.name, *fix = "the next start adds it; ignore this if it is intended";
+	bool suspended = wanted == domain->taken;
+
+	if (suspended)
+		fix = check_fix(check, "run 'vgpu-lease resume %s' to attach it", text_operand(name, wanted->uuid));
+	else if (wanted->nova)
+		fix = "hard-reboot the instance";
+	/* Without Nova this is only a warning: an operator may have defined the vGPU for the next start. */
+	check_report(check_at_definition(check, name), wanted->nova || suspended ? CHECK_FAIL : CHECK_WARN, fix,
+		     "domain %s runs without vGPU %s, which %s", name, id,
+		     suspended ? "a suspend detached" : "its definition has");
+}
+
+static bool has_all(const struct request *live, const struct request *wanted)
+{
+	for (size_t i = 0; i < wanted->nvgpus; i++)
+		if (!request_find(live, wanted->vgpus[i].id))
+			return false;
+	return true;
+}
+
+/* A migration can change the UUIDs of vGPUs, so a domain with as many vGPUs as its definition misses none. */
+static void look_at_defined(struct check *check, const struct running_domain *domain, struct domxml *definition)
+{
+	const struct request *wanted = domxml_request(definition), *has = domain->request;
+	const struct leases *leases = &check->world->leases;
+
+	/* The filter reads the cards of all PCI hostdevs, so call it only if a vGPU is missing. */
+	if (strcmp(wanted->uuid, domain->uuid) != 0 || has_all(has, wanted))
+		return;
+	hostdev_filter_keep(definition, check->host, check->config, leases);
+	if (domain->doc)
+		hostdev_filter_keep(domain->doc, check->host, check->config, leases);
+	for (size_t i = 0, left = wanted->nvgpus; i < wanted->nvgpus && left > has->nvgpus; i++) {
+		const char *id = wanted->vgpus[i].id;
+
+		if (request_find(has, id))
+			continue;
+		left--;
+		if (!domain->taken || !request_find(domain->taken, id))
+			report_missing(check, domain, wanted, id);
+	}
+}
+
+static void look_at_vgpus(struct check *check, const struct running_domain *domain,
+			  const struct libvirt_file *definition)
+{
+	autodomxml struct domxml *defined = NULL;
+
+	if (!domain->request)
+		return;
+	for (size_t i = 0; domain->taken && i < domain->taken->nvgpus; i++)
+		if (!request_find(domain->request, domain->taken->vgpus[i].id))
+			report_missing(check, domain, domain->taken, domain->taken->vgpus[i].id);
+	if (definition &&
+	    (domxml_concerns(definition->text, definition->len) ||
+	     (hostdev_filter_possible(check->config) && domxml_has_pci(definition->text, definition->len))) &&
+	    parse(&defined, definition, DOMXML_ALL_PCI))
+		look_at_defined(check, domain, defined);
+}
+
+static bool is_novas(const struct libvirt_file *file)
+{
+	return memmem(file->text, file->len, DOMXML_NOVA_NS_PREFIX, strlen(DOMXML_NOVA_NS_PREFIX));
+}
+
+static struct flavored *find_flavored(const struct libvirt_files *disk, size_t *n)
+{
+	struct flavored *list = NULL;
+
+	*n = 0;
+	for (EACH(const struct libvirt_file *, file, disk->list, disk->n)) {
+		autodomxml struct domxml *doc = NULL;
+		struct flavored *one;
+
+		if (file->runs || !is_novas(file) || !domxml_concerns(file->text, file->len) || !parse(&doc, file, 0) ||
+		    !domxml_request(doc)->nvgpus)
+			continue;
+		one = mem_add(&list, n, sizeof(*one));
+		one->instance = file->name;
+		memcpy(one->flavor, domxml_request(doc)->flavor, sizeof(one->flavor));
+	}
+	return list;
+}
+
+/*
+ * Reports a Nova instance without a vGPU in its live XML and definition, if another instance of its flavor has one. If
+ * Nova reverts a resize, the definition can also lose the vGPU.
+ */
+static void look_at_flavor(struct check *check, const struct running_domain *domain,
+			   const struct libvirt_file *definition, const struct flavored *flavored, size_t n)
+{
+	autodomxml struct domxml *live = NULL, *defined = NULL;
+	const struct flavored *like;
+
+	if (!n || !is_novas(&domain->live) || !parse(&live, &domain->live, 0) || domxml_request(live)->nvgpus ||
+	    !*domxml_request(live)->flavor ||
+	    (definition && (!parse(&defined, definition, 0) || domxml_request(defined)->nvgpus)))
+		return;
+	like = text_find(flavored, n, sizeof(*flavored), domxml_request(live)->flavor);
+	if (like)
+		check_warn(check_at_definition(check, domain->live.name), "hard-reboot the instance",
+			   "domain %s runs without a vGPU, but domain %s, an instance of the same flavor, has one",
+			   domain->live.name, like->instance);
+}
+
+static const struct libvirt_file *find_definition(const struct libvirt_files *disk, const char *name)
+{
+	for (EACH(const struct libvirt_file *, file, disk->list, disk->n))
+		if (!file->runs && strcmp(file->name, name) == 0)
+			return file;
+	return NULL;
+}
+
+void check_running(struct check *check)
+{
+	size_t n;
+	autofree struct flavored *flavored = find_flavored(check->disk, &n);
+	struct running running;
+
+	running_read(&running, check->disk);
+	for (EACH(const struct running_domain *, domain, running.list, running.n)) {
+		const struct libvirt_file *definition = find_definition(check->disk, domain->live.name);
+
+		look_at_vgpus(check, domain, definition);
+		look_at_flavor(check, domain, definition, flavored, n);
+	}
+	running_free(&running);
+}
