@@ -24,7 +24,7 @@ enum {
 
 #define PERSISTENT LIBVIRT_ETC "/qemu"
 #define RUNNING "run/libvirt/qemu"
-#define SAVED "var/lib/libvirt/qemu"
+#define SAVES "var/lib/libvirt/qemu"
 
 int libvirt_files_slurp(int dir, const char *name, char **text, size_t *len)
 {
@@ -41,58 +41,84 @@ int libvirt_files_slurp(int dir, const char *name, char **text, size_t *len)
 	return S_ISREG(st.st_mode) ? sys_slurp(fd, FILE_MAX, text, len) : -ENOENT;
 }
 
-/* Adds a file, and takes over its name and text. */
-static void add_file(struct libvirt_files *disk, const char *name, const char *text, size_t len, bool runs)
+/* Reads up to the end of the XML. In a saved image, the XML is a NUL-terminated string between binary data. */
+static int read_beginning(int dir, const char *name, char **text, size_t *len)
 {
-	struct libvirt_file *file = mem_add(&disk->list, &disk->n, sizeof(*file));
+	autofree char *image = mem_alloc(SAVED_XML_MAX + 1);
+	autoclose int fd = openat(dir, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, image, SAVED_XML_MAX);
+	const char *xml;
 
-	*file = (struct libvirt_file){ .name = name, .text = text, .len = len, .runs = runs };
-	file->past = memmem(text, len, "vfio-pci", strlen("vfio-pci"));
-}
-
-/* Adds the file if its name is NAME.xml. */
-static int read_document(struct libvirt_files *disk, int dir, const char *file, bool runs)
-{
-	size_t name = strlen(file) > 4 ? strlen(file) - 4 : 0, len;
-	bool is_domains = name && strcmp(file + name, ".xml") == 0;
-	char *text = NULL;
-	int r = is_domains ? libvirt_files_slurp(dir, file, &text, &len) : -ENOENT;
-
-	if (r < 0)
-		return r == -ENOENT ? 0 : r;
-	add_file(disk, mem_strndup(file, name), text, len, runs);
+	if (n < 0)
+		return errno == ELOOP ? -ENOENT : -errno;
+	image[n] = '\0';
+	xml = memmem(image, (size_t)n, "<domain", strlen("<domain"));
+	*len = xml ? (size_t)(xml - image) + strlen(xml) : (size_t)n;
+	*text = mem_resize(steal_ptr(&image), *len + 1, 1);
 	return 0;
 }
 
-/* Records the first unreadable file (`file` NULL: directory). A status file (`runs`) is recorded in both slots. */
-static void note_unread(struct libvirt_files *disk, const struct host *host, const char *path, const char *file,
-			bool runs, int code)
+enum kind { DEFINITION, STATUS, SAVED };
+
+/* Adds a file of the directory. Definitions and status files have the name DOMAIN.xml; others are skipped. */
+static int read_file(struct libvirt_files *files, int dir, const char *name, enum kind kind)
 {
-	for (int i = 0; i < (runs ? 2 : 1); i++)
-		if (!*disk->unread[i])
-			snprintf(disk->unread[i], sizeof(disk->unread[i]), "%s/%s%s%s: %s", host->name, path,
-				 file ? "/" : "", file ? file : "", err_describe(code));
+	size_t end = strlen(name), len = 0;
+	char *text = NULL;
+	int r = -ENOENT;
+
+	if (kind == SAVED) {
+		r = read_beginning(dir, name, &text, &len);
+	} else if (end > 4 && strcmp(name + end - 4, ".xml") == 0) {
+		end -= 4;
+		r = libvirt_files_slurp(dir, name, &text, &len);
+	}
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	*(struct libvirt_file *)mem_add(&files->list, &files->n, sizeof(*files->list)) = (struct libvirt_file){
+		.name = mem_strndup(name, end),
+		.text = text,
+		.len = len,
+		.runs = kind == STATUS,
+		.past = memmem(text, len, "vfio-pci", strlen("vfio-pci"))
+	};
+	return 0;
 }
 
-static int read_directory(struct libvirt_files *disk, const struct host *host, const char *path, bool runs,
+/* Records the first unreadable file or directory. */
+static void note_unread(struct libvirt_files *files, const struct host *host, const char *path, enum kind kind,
+			int code)
+{
+	for (int i = 0; i < (kind == STATUS ? 2 : 1); i++)
+		if (!*files->unread[i])
+			snprintf(files->unread[i], sizeof(files->unread[i]), "%s/%s: %s", host->name, path,
+				 err_describe(code));
+}
+
+/* Snapshots and checkpoints are in subdirectories, one for each domain. */
+static int read_directory(struct libvirt_files *files, const struct host *host, const char *path, enum kind kind,
 			  struct err *err)
 {
 	const struct dirent *e;
 	autoclosedir DIR *d = NULL;
 	int r = host_list(&d, host, path, err);
-	/* Without the directory of definitions, libvirt may be in a stopped container, whose domains cannot be seen. */
-	int code = r == 0 && !d && !runs && !*host->name ? ENOENT : -r;
 
-	if (code)
-		note_unread(disk, host, path, NULL, runs, code);
-	if (!d)
-		return r;
 	while ((e = sys_next(d))) {
-		r = read_document(disk, sys_list_fd(d), e->d_name, runs);
-		if (r < 0)
-			note_unread(disk, host, path, e->d_name, runs, -r);
+		autofree char *file = mem_format("%s/%s", path, e->d_name);
+		int code = -read_file(files, sys_list_fd(d), e->d_name, kind);
+		struct err noted;
+
+		if (code == EISDIR && kind == SAVED)
+			read_directory(files, host, file, kind, &noted);
+		else if (code)
+			note_unread(files, host, file, kind, code);
 	}
-	return errno ? err_sys(err, errno, "%s/%s", host->name, path) : 0;
+	if (errno)
+		r = err_sys(err, errno, "%s/%s", host->name, path);
+	/* Without the directory of definitions, libvirt may be in a stopped container, whose domains cannot be seen. */
+	if (r < 0 || (!d && kind == DEFINITION && !*host->name))
+		note_unread(files, host, path, kind, r < 0 ? -r : ENOENT);
+	return r;
 }
 
 int libvirt_files_read(struct libvirt_files **out, const struct host *host, struct err *err)
@@ -102,8 +128,8 @@ int libvirt_files_read(struct libvirt_files **out, const struct host *host, stru
 	int r, status;
 
 	*out = mem_new(1, sizeof(**out));
-	r = read_directory(*out, &view, PERSISTENT, false, err);
-	status = read_directory(*out, host, RUNNING, true, r < 0 ? &later : err);
+	r = read_directory(*out, &view, PERSISTENT, DEFINITION, err);
+	status = read_directory(*out, host, RUNNING, STATUS, r < 0 ? &later : err);
 	return r < 0 ? r : status;
 }
 
@@ -179,64 +205,25 @@ const char *libvirt_files_names(const struct libvirt_files *disk, const char *id
 	return NULL;
 }
 
-/* Adds a file up to the end of its XML. In a saved image, the XML is a NUL-terminated string between binary data. */
-static int read_beginning(struct libvirt_files *saved, int dir, const char *name)
-{
-	autofree char *text = mem_alloc(SAVED_XML_MAX + 1);
-	autoclose int fd = openat(dir, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, SAVED_XML_MAX);
-	const char *xml;
-	size_t len;
-
-	if (n < 0)
-		return -errno;
-	text[n] = '\0';
-	xml = memmem(text, (size_t)n, "<domain", strlen("<domain"));
-	len = xml ? (size_t)(xml - text) + strlen(xml) : (size_t)n;
-	add_file(saved, mem_strdup(name), mem_resize(steal_ptr(&text), len + 1, 1), len, false);
-	return 0;
-}
-
-/* Adds the files of a directory. `deeper`: also adds the files of its subdirectories, one for each domain. */
-static void read_saved(struct libvirt_files *saved, int at, const char *path, bool deeper)
-{
-	autoclosedir DIR *d = sys_list(at, path);
-	int r = d || errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
-	const char *file = path;
-	const struct dirent *e;
-
-	while (r == 0 && (e = sys_next(d))) {
-		file = e->d_name;
-		r = read_beginning(saved, sys_list_fd(d), file);
-		if (r == -EISDIR && deeper)
-			read_saved(saved, sys_list_fd(d), file, false);
-		if (r == -EISDIR || r == -ENOENT || r == -ELOOP)
-			r = 0;
-	}
-	if (r == 0 && d)
-		r = -errno;
-	if (r < 0)
-		snprintf(saved->unread[0], sizeof(saved->unread[0]), "%.100s: %s", file, err_describe(-r));
-}
-
 bool libvirt_files_saved(struct libvirt_files *disk, const struct host *host, const char *id, char why[REASON_SIZE])
 {
 	const struct host view = host_of_libvirt(host);
-	const char *file;
+	const char *file, *unread;
+	struct err noted;
 
 	if (!disk->saved) {
 		disk->saved = mem_new(1, sizeof(*disk->saved));
-		read_saved(disk->saved, view.root, SAVED "/save", false);
-		read_saved(disk->saved, view.root, SAVED "/snapshot", true);
-		read_saved(disk->saved, view.root, SAVED "/checkpoint", true);
+		read_directory(disk->saved, &view, SAVES "/save", SAVED, &noted);
+		read_directory(disk->saved, &view, SAVES "/snapshot", SAVED, &noted);
+		read_directory(disk->saved, &view, SAVES "/checkpoint", SAVED, &noted);
 	}
 	file = libvirt_files_names(disk->saved, id, NULL);
+	unread = libvirt_files_unread(disk->saved, false);
 	if (file)
 		snprintf(why, REASON_SIZE, "a saved domain names it: %.200s", file);
-	else if (*disk->saved->unread[0])
-		snprintf(why, REASON_SIZE, "cannot tell whether a saved domain names it: %.180s",
-			 disk->saved->unread[0]);
-	return file || *disk->saved->unread[0];
+	else if (unread)
+		snprintf(why, REASON_SIZE, "cannot tell whether a saved domain names it: %.180s", unread);
+	return file || unread;
 }
 
 bool libvirt_files_mention(const struct libvirt_files *disk, const char *text, bool running)
