@@ -43,7 +43,7 @@ void check_hook(struct check *check);
 int reload_ask(const char *unit, int64_t *wall_us, struct err *err);
 
 void check_domains(struct check *check);
-void check_running(struct check *check); /* reports the vGPUs that running domains lack */
+void check_running(struct check *check); /* reports vGPUs that are missing from running domains */
 void check_state(struct check *check);
 bool check_can_lease(const struct check *check); /* false: check_state() fails, because the state cannot be written */
 
