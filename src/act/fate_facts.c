@@ -55,14 +55,13 @@ void fate_lease(struct fate *fate, const struct fate_look *look, const struct le
 {
 	const struct vgpu_ref *vgpu = &lease->vgpu;
 	const struct inv_pgpu *card = inventory_pgpu(&look->world->inv, vgpu->pgpu);
-	const char *reason = card ? card->reason : "";
-	char open[REASON_SIZE], unseen[REASON_SIZE];
+	char open[REASON_SIZE];
 	struct lease_facts facts = { .lease = lease,
 				     .policy = &look->world->config->policy,
 				     .now_ms = sys_now_ms(),
 				     .looked_ms = look->world->looked_ms,
-				     .unseen = unseen,
-				     .exists = exists };
+				     .exists = exists,
+				     .unseen = card ? card->reason : "" };
 
 	if (lease->state == LEASE_CREATING || lease->state == LEASE_ACTIVE) {
 		add_domain(&facts, look);
@@ -72,8 +71,6 @@ void fate_lease(struct fate *fate, const struct fate_look *look, const struct le
 	if (lease->state != LEASE_RESERVED && facts.exists && !(facts.has && look->running) &&
 	    is_open(look, vgpu->id, open))
 		facts.open = open;
-	snprintf(unseen, sizeof(unseen), "cannot tell whether it exists: %s%s%.150s", vgpu->pgpu, *reason ? ": " : "",
-		 reason);
 	fate_of_lease(fate, &facts);
 }
 
@@ -127,61 +124,44 @@ static void add_definition(struct orphan_facts *facts, const struct fate_look *l
 		facts->kept = why;
 }
 
-static void add_age(struct orphan_facts *facts, const struct fate_look *look, const char *id, uint64_t node,
-		    int64_t created_ms, char saved[REASON_SIZE])
+void fate_orphan(struct fate *fate, const struct fate_look *look, const struct vgpu_ref *vgpu, uint64_t node,
+		 const struct definition *alone)
 {
-	facts->for_guest = affinity_is_for_guest(look->world->store, id);
-	if ((facts->for_guest || look->unused || look->world->wide) &&
-	    libvirt_files_saved(look->world->disk, look->world->store->host, id, saved))
-		facts->named = saved;
-	/* seen_since() also records when the idle time began, so call it for every device. */
-	facts->idle_ms = seen_since(look->world->store, id, node, created_ms, look->note);
-}
-
-void fate_device(struct fate *fate, const struct fate_look *look, const struct inv_device *device)
-{
-	const char *id = device->vgpu.id;
-	struct orphan_facts facts = { .policy = &look->world->config->policy,
-				      .typed = *device->vgpu.type,
-				      .unused = look->unused };
+	const struct world *w = look->world;
+	const struct store *store = w->store;
+	const char *id = vgpu->id;
+	struct orphan_facts facts = { .policy = &w->config->policy,
+				      .alone = alone,
+				      .typed = *vgpu->type,
+				      .nova = fate_is_novas(look, vgpu),
+				      .unused = look->unused,
+				      .definition_ms = alone ? alone->created_ms : 0 };
 	char by[REASON_SIZE], open[REASON_SIZE], why[REASON_SIZE] = "";
 	/* The requesting domain's own XML keeps no variant VF. */
-	const struct request *asking = device->vgpu.framework == FW_VARIANT ? look->world->request : NULL;
+	const char *but = vgpu->framework == FW_VARIANT && w->request ? w->request->name : NULL;
+	bool judged = (w->config->policy.reclaim_orphans || w->wide) && facts.typed;
 	int r = 0;
 
-	facts.nova = fate_is_novas(look, &device->vgpu);
-	if ((look->world->config->policy.reclaim_orphans || look->world->wide) && facts.typed) {
-		facts.named = fate_named(look, id, asking ? asking->name : NULL, by);
-		r = facts.named ? 0 : is_open(look, id, open);
+	facts.named = judged ? fate_named(look, id, but, by) : NULL;
+	if (judged && !facts.named && !alone) {
+		r = is_open(look, id, open);
 		facts.open = r ? open : NULL;
-		if (!facts.named && !facts.open)
-			add_definition(&facts, look, &device->vgpu, why);
 		if (r == 1 && look->note)
-			seen_used(look->world->store, id);
-		if (!facts.named && !facts.open && !facts.kept)
-			add_age(&facts, look, id, device->node,
-				inventory_created_ms(look->world->store->host, &device->vgpu), by);
+			seen_used(store, id);
+		if (!facts.open)
+			add_definition(&facts, look, vgpu, why);
 	}
-	facts.now_ms = sys_now_ms();
-	fate_of_orphan(fate, &facts);
-}
-
-void fate_definition(struct fate *fate, const struct fate_look *look, const struct definition *definition)
-{
-	struct orphan_facts facts = { .policy = &look->world->config->policy,
-				      .alone = true,
-				      .typed = true,
-				      .unused = look->unused,
-				      .definition_ms = definition->created_ms };
-	char name[REASON_SIZE];
-
-	facts.named = fate_named(look, definition->uuid, NULL, name);
-	/* No device has the inode number 1, so a device created from the definition counts as newly seen. */
-	if (!facts.named)
-		add_age(&facts, look, definition->uuid, 1, 0, name);
+	if (judged && !facts.named && !facts.open && !facts.kept) {
+		facts.for_guest = affinity_is_for_guest(store, id);
+		if ((facts.for_guest || look->unused || w->wide) && libvirt_files_saved(w->disk, store->host, id, by))
+			facts.named = by;
+		/* seen_since() also records when the idle time began, so call it for every device. */
+		facts.idle_ms = seen_since(store, id, node, alone ? 0 : inventory_created_ms(store->host, vgpu),
+					   look->note);
+	}
 	/* The recorded time may be of an earlier definition with this UUID. */
-	if (definition->created_ms > facts.idle_ms)
-		facts.idle_ms = definition->created_ms;
+	if (facts.definition_ms > facts.idle_ms)
+		facts.idle_ms = facts.definition_ms;
 	facts.now_ms = sys_now_ms();
 	fate_of_orphan(fate, &facts);
 }
@@ -218,7 +198,7 @@ static bool keeps_device(const struct fate_look *look, const struct lease *lease
 		return false;
 	/* The end of the lease starts reclaim_grace, so the device may be removed at once only if that time is 0. */
 	if (device && config_is_valid(w->config) && w->config->policy.reclaim_grace_s == 0)
-		fate_device(&then, &(struct fate_look){ .world = w }, device);
+		fate_orphan(&then, &(struct fate_look){ .world = w }, &device->vgpu, device->node, NULL);
 	return !then.goes;
 }
 
@@ -235,7 +215,7 @@ void fate_mark(struct world *w)
 
 		if (config_is_valid(w->config) && !is_stuck(w, device->vgpu.id) &&
 		    !lease_find(&w->leases, device->vgpu.id))
-			fate_device(&fate, &look, device);
+			fate_orphan(&fate, &look, &device->vgpu, device->node, NULL);
 		facts->reclaimable = fate.goes;
 		/* 'vgpu-lease retype' keeps a VF that any domain names, even the requesting domain. */
 		facts->removable = fate.free && !libvirt_files_names(w->disk, device->vgpu.id, NULL);

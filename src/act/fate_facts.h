@@ -18,14 +18,13 @@ struct fate_look {
 
 void fate_lease(struct fate *fate, const struct fate_look *look, const struct lease *lease, enum presence exists);
 
-/* For a device without a lease. Needs a valid configuration. */
-void fate_device(struct fate *fate, const struct fate_look *look, const struct inv_device *device);
-
 /*
- * For a definition of Nova's without a device. Nova counts it as a device, and nova-compute does not start if the pGPU
- * has no capacity for this device. Needs a valid configuration.
+ * For a device without a lease (`node`: inv_device.node) or, if `alone` is not NULL, for a definition of Nova's without a
+ * device. Nova counts the definition as a device, and nova-compute does not start if the pGPU has no capacity for it.
+ * Needs a valid configuration.
  */
-void fate_definition(struct fate *fate, const struct fate_look *look, const struct definition *definition);
+void fate_orphan(struct fate *fate, const struct fate_look *look, const struct vgpu_ref *vgpu, uint64_t node,
+		 const struct definition *alone);
 
 /* Does Nova own this foreign device or definition? Only with a nova.conf; then its parent and type decide. */
 bool fate_is_novas(const struct fate_look *look, const struct vgpu_ref *vgpu);

@@ -98,10 +98,9 @@ static void judge_orphan(struct gc *c, const struct vgpu_ref *vgpu, const struct
 	item->exists = device ? PRESENT : ABSENT;
 	item->removes = true;
 	item->novas = fate_is_novas(&c->look, vgpu);
-	if (!device)
-		fate_definition(&item->fate, &c->look, definition);
-	else if (config_is_valid(c->world.config))
-		fate_device(&item->fate, &c->look, device);
+	/* No device has the node 1, so a device created from the definition counts as newly seen. */
+	if (config_is_valid(c->world.config))
+		fate_orphan(&item->fate, &c->look, vgpu, device ? device->node : 1, definition);
 	item->outcome = item->fate.goes ? GC_GOES : GC_STAYS;
 }
 

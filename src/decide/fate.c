@@ -65,7 +65,8 @@ static void judge_lease(struct fate *fate, const struct lease_facts *f)
 	else if (f->open)
 		say(fate, false, "%s", f->open);
 	else if (f->exists == PRESENCE_UNKNOWN)
-		say(fate, false, "%s", f->unseen);
+		say(fate, false, "cannot tell whether it exists: %s%s%.150s", lease->vgpu.pgpu, *f->unseen ? ": " : "",
+		    f->unseen);
 	else if (lease->state == LEASE_RELEASING && lease->deadline_ms >= f->now_ms)
 		say(fate, false, "kept for its domain, which is arriving");
 	else if (lease->state == LEASE_RELEASING)

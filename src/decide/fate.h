@@ -39,7 +39,7 @@ struct lease_facts {
 	int64_t now_ms;
 	int64_t looked_ms; /* before the facts were read; a creating or active lease written later stays */
 	enum presence exists;
-	const char *unseen; /* why `exists` is PRESENCE_UNKNOWN */
+	const char *unseen; /* why `exists` is PRESENCE_UNKNOWN; "": unknown */
 	const char *open;   /* which process has the device open, or why that is not known */
 	bool runs;
 	bool has;           /* the domain runs with the device, or may have it */

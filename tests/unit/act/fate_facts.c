@@ -18,10 +18,9 @@ static bool is_free;
 
 static bool is_orphan(const char *id, const char *type, enum framework framework)
 {
-	struct inv_device device = { .vgpu = *vgpu_named(framework, id, type, parent), .node = 1 };
 	struct fate fate;
 
-	fate_device(&fate, &look, &device);
+	fate_orphan(&fate, &look, vgpu_named(framework, id, type, parent), 1, NULL);
 	due_ms = fate.due_ms;
 	is_free = fate.free;
 	printf("# %s\n", fate.why);
