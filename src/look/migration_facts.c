@@ -36,17 +36,6 @@ void migration_facts_type(struct migration_facts *facts, const struct inventory 
 		put_fact(facts->driver, sizeof(facts->driver), inv->nvidia_driver);
 }
 
-bool migration_facts_device(struct migration_facts *facts, const struct inventory *inv, const char *id)
-{
-	const struct inv_device *device = inventory_device(inv, id);
-
-	*facts = (struct migration_facts){ 0 };
-	if (!device || !*device->vgpu.type)
-		return false;
-	migration_facts_type(facts, inv, inventory_card_of(device), device->vgpu.type);
-	return true;
-}
-
 static void common(char *fact, const char *other)
 {
 	if (strcmp(fact, other) != 0)
@@ -109,9 +98,11 @@ char *migration_facts_element(const struct domxml *doc, const struct inventory *
 
 	for (size_t i = 0; i < request->nvgpus; i++) {
 		const struct lease *lease = lease_find(leases, request->vgpus[i].id);
+		const struct inv_device *device = inventory_device(inv, request->vgpus[i].id);
 
-		if (lease && lease->state == LEASE_ACTIVE && strcmp(lease->domain, request->uuid) == 0)
-			migration_facts_device(&facts_list[i], inv, lease->vgpu.id);
+		if (lease && lease->state == LEASE_ACTIVE && strcmp(lease->domain, request->uuid) == 0 && device &&
+		    *device->vgpu.type)
+			migration_facts_type(&facts_list[i], inv, inventory_card_of(device), device->vgpu.type);
 	}
 	return domxml_lease(doc, facts_list);
 }

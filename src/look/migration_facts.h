@@ -12,14 +12,11 @@
 #include "look/world.h"
 #include "state/store.h"
 
-/* Reads the facts of an existing vGPU. False, and all facts are "": the vGPU does not exist or has no type yet. */
-bool migration_facts_device(struct migration_facts *facts, const struct inventory *inv, const char *id);
-
 /* Sets the facts of a vGPU of this type. `card`: its pGPU; NULL: the vGPU's parent is not registered any more. */
 void migration_facts_type(struct migration_facts *facts, const struct inventory *inv, const struct inv_pgpu *card,
 			  const char *type);
 
-/* The domain's lease element (domxml_lease()) with the facts of its leased vGPUs. NULL: nothing would change. */
+/* domxml_lease() with the facts of the domain's leased vGPUs that exist and have a type. NULL: nothing would change. */
 char *migration_facts_element(const struct domxml *doc, const struct inventory *inv, const struct leases *leases);
 
 /*

@@ -3,6 +3,7 @@
 #include "look/migration_facts.h"
 
 #include "lib/tap.h"
+#include "lib/vgpu.h"
 #include "lib/xml.h"
 #include "unit/decide/world.h"
 
@@ -46,13 +47,6 @@ static void from_inventory(void)
 	struct migration_facts facts, other;
 
 	make_host();
-	ok(migration_facts_device(&facts, &w.inv, A), "a vGPU that exists is marked");
-	is(told(&facts), "nvidia-222|GRID T4-1B|mdev|10de:1eb8|550.90.05", "with all that is known of it");
-	ok(!migration_facts_device(&facts, &w.inv, D), "one that does not exist is not");
-	is(told(&facts), "||||", "and nothing is said of it");
-	ok(!migration_facts_device(&facts, &w.inv, C), "nor is one that has no type yet");
-	ok(migration_facts_device(&facts, &w.inv, B), "one whose parent is no longer registered is");
-	is(told(&facts), "nvidia-222||||", "with its type");
 	migration_facts_type(&facts, &w.inv, &w.cards[1], "nvidia-222");
 	is(told(&facts), "nvidia-222|GRID V100-1B|variant|10de:1db6|550.90.05", "a type has its name on that card");
 	migration_facts_type(&other, &w.inv, &w.cards[0], "nvidia-222");
@@ -60,6 +54,36 @@ static void from_inventory(void)
 	is(told(&facts), "nvidia-222||||550.90.05", "of two cards only what they share is kept");
 	migration_facts_type(&facts, &w.inv, &w.cards[2], "mtty-2");
 	is(told(&facts), "mtty-2||mdev||", "no model, no NVIDIA driver, no name that is not ASCII");
+}
+
+/* What the element has of four leased vGPUs: C has no type yet, and D does not exist. */
+static void of_leased(void)
+{
+	static const char xml[] = DOMAIN("", MDEV_XML(A) MDEV_XML(B) MDEV_XML(C) MDEV_XML(D));
+	static const char *const ids[] = { A, B, C, D };
+	autodomxml struct domxml *doc = NULL;
+	autoleases struct leases leases = { 0 };
+	autofree char *got = NULL, *none = NULL;
+
+	make_host();
+	if (!ok(domxml_parse(&doc, xml, strlen(xml), 0, &err) == 0, "a domain with four vGPUs is read"))
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
+		struct lease lease = lease_for(domxml_request(doc), MDEV("84", "nvidia-222", ids[i]));
+
+		lease.state = LEASE_ACTIVE;
+		lease_add(&leases, &lease);
+	}
+	got = migration_facts_element(doc, &w.inv, &leases);
+	is(got,
+	   "<lease>\n  <device uuid='" A
+	   "' type='nvidia-222' name='GRID T4-1B' framework='mdev' model='10de:1eb8' driver='550.90.05'/>\n"
+	   "  <device uuid='" B "' type='nvidia-222'/>\n</lease>",
+	   "a vGPU that exists is marked with all that is known of it; with its type, if its parent is not registered");
+	for (size_t i = 0; i < leases.n; i++)
+		leases.list[i].state = LEASE_RELEASING;
+	none = migration_facts_element(doc, &w.inv, &leases);
+	ok(!none, "one that is being released is not");
 }
 
 #define INSTANCE NOVA_XML("")
@@ -145,4 +169,4 @@ static void into_metadata(void)
 	}
 }
 
-TESTS(from_inventory, into_metadata)
+TESTS(from_inventory, of_leased, into_metadata)
