@@ -34,7 +34,7 @@ bool cmd_knows_domain(const struct cmd *cmd, const char *domain, char similar[CM
 		text_guess(&guess, lease->name);
 	}
 	if (!known && !why->code && libvirt_files_read(&files, &cmd->host, why) == 0) {
-		known = libvirt_files_has(files, domain);
+		known = libvirt_files_has(files, domain, false);
 		unread = libvirt_files_unread(files, false);
 		if (!known && unread)
 			err_set(why, EIO, "%s", unread);

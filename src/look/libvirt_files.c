@@ -253,30 +253,16 @@ int libvirt_files_libvirt(const struct host *host)
 	return 0;
 }
 
-/* Does the domain with this UUID have a file? `running`: searches only status files. */
-static bool has_uuid(const struct libvirt_files *disk, const char *domain_uuid, bool running)
+bool libvirt_files_has(const struct libvirt_files *disk, const char *domain, bool running)
 {
 	char uuid[UUID_SIZE], needle[NEEDLE_SIZE];
 
-	if (!uuid_parse(uuid, domain_uuid))
-		return false;
-	snprintf(needle, sizeof(needle), "<uuid>%s</uuid>", uuid);
-	return libvirt_files_mention(disk, needle, running);
-}
-
-bool libvirt_files_runs(const struct libvirt_files *disk, const char *domain_uuid)
-{
-	return has_uuid(disk, domain_uuid, true);
-}
-
-bool libvirt_files_has(const struct libvirt_files *disk, const char *domain)
-{
-	char uuid[UUID_SIZE];
-
-	if (uuid_parse(uuid, domain))
-		return has_uuid(disk, uuid, false);
-	for (size_t i = 0; i < disk->n; i++)
-		if (strcmp(disk->list[i].name, domain) == 0)
+	if (uuid_parse(uuid, domain)) {
+		snprintf(needle, sizeof(needle), "<uuid>%s</uuid>", uuid);
+		return libvirt_files_mention(disk, needle, running);
+	}
+	for (EACH(const struct libvirt_file *, file, disk->list, disk->n))
+		if ((file->runs || !running) && strcmp(file->name, domain) == 0)
 			return true;
 	return false;
 }

@@ -61,11 +61,13 @@ bool libvirt_files_mention(const struct libvirt_files *disk, const char *text, b
 /* The version of the installed libvirt (9007000 is 9.7.0); 0: not known. */
 int libvirt_files_libvirt(const struct host *host);
 
-/* Does this domain have a file? `domain` is a UUID or a name. */
-bool libvirt_files_has(const struct libvirt_files *disk, const char *domain);
+/* Does this domain, a UUID or a name, have a file? `running`: searches only status files. */
+bool libvirt_files_has(const struct libvirt_files *disk, const char *domain, bool running);
 
-/* Does a status file have this UUID? */
-bool libvirt_files_runs(const struct libvirt_files *disk, const char *domain_uuid);
+static inline bool libvirt_files_runs(const struct libvirt_files *disk, const char *domain)
+{
+	return libvirt_files_has(disk, domain, true);
+}
 
 /*
  * Reads the text of a definition; the caller frees it. Follows links, as libvirt does, because hosts can share

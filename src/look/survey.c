@@ -337,21 +337,18 @@ static int look_open(struct world *w, struct err *err)
 		if (look_up(w, INT64_MAX, err) < 0)
 			return -err->code;
 	}
-	for (size_t i = 0; i < w->ndefined_parents; i++) {
-		struct inv_parent *parent = inventory_parent(&w->inv, w->defined_parents[i]);
-
-		if (parent)
-			parent->facts.is_named = true;
-	}
 	for (size_t i = 0; i < w->inv.nparents; i++) {
 		struct inv_parent *vf = w->inv.parents[i];
 
+		if (vf->card->framework == FW_MDEV)
+			vf->facts.is_named = text_find(w->defined_parents, w->ndefined_parents, PARENT_SIZE,
+						       vf->name) != NULL;
+		else
+			vf->facts.is_named = vf->ndevices == 0 && is_anothers(w, vf->name);
 		if (is_vf_asked_about(w, vf)) {
 			look_who(w, &vf->facts, vf->name);
 			vf->facts.renders = vfio_users_render(w->users, w->host, vf->name);
 		}
-		if (vf->card->framework != FW_MDEV && vf->ndevices == 0)
-			vf->facts.is_named = is_anothers(w, vf->name);
 	}
 	for (EACH(struct inv_device *, device, w->inv.devices, w->inv.ndevices)) {
 		const char *id = device->vgpu.id;

@@ -62,8 +62,7 @@ struct scan {
 	bool compares;                     /* the processes are those of the running kernel, so kcmp(2) works */
 	int64_t deadline_ms, others_by_ms; /* for all processes; for those of other users */
 	unsigned int steps;                /* descriptors that were counted */
-	unsigned int left;                 /* if limited: descriptors of the current process that may still be read */
-	bool limited;                      /* OTHERS_MOST applies to the current process */
+	int left; /* descriptors of the current process that may still be read; negative: no limit */
 	struct process *processes;
 	size_t nprocesses;
 };
@@ -104,7 +103,7 @@ static int step(struct scan *scan)
 
 	if (now >= scan->deadline_ms)
 		return -ETIMEDOUT;
-	if (!scan->limited)
+	if (scan->left < 0)
 		return 0;
 	if (now >= scan->others_by_ms)
 		scan->left = 0;
@@ -234,11 +233,10 @@ static void read_process(struct scan *scan, const struct process *process)
 	int r;
 
 	snprintf(name, sizeof(name), "%d", (int)process->pid);
-	scan->limited = process->rank == OTHERS;
-	scan->left = OTHERS_MOST;
+	scan->left = process->rank == OTHERS ? OTHERS_MOST : -1;
 	r = read_tables(scan, name, process->pid);
 	if (r == -E2BIG && libvirt_qemu_group(scan->proc, name)) {
-		scan->limited = false;
+		scan->left = -1;
 		r = read_tables(scan, name, process->pid);
 	}
 	if (r == 0 || is_gone(-r))

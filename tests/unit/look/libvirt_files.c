@@ -58,12 +58,13 @@ static void domains(void)
 	ok(libvirt_files_runs(disk, "11111111-0000-4000-8000-00000000000f"), "a domain with a status file runs");
 	ok(!libvirt_files_runs(disk, B), "one that is only defined does not");
 	ok(!libvirt_files_runs(disk, "<uuid>"), "nor does what has no UUID");
-	ok(libvirt_files_has(disk, "vm1") && libvirt_files_has(disk, "two words") &&
-		   libvirt_files_has(disk, "11111111-0000-4000-8000-00000000000f"),
+	ok(libvirt_files_has(disk, "vm1", false) && libvirt_files_has(disk, "two words", false) &&
+		   libvirt_files_has(disk, "11111111-0000-4000-8000-00000000000f", false),
 	   "a domain that is defined or runs is there, by name and UUID");
-	ok(!libvirt_files_has(disk, "vm4.xml") && !libvirt_files_has(disk, "") && !libvirt_files_has(disk, "vm"),
+	ok(!libvirt_files_has(disk, "vm4.xml", false) && !libvirt_files_has(disk, "", false) &&
+		   !libvirt_files_has(disk, "vm", false),
 	   "no other is");
-	ok(!libvirt_files_has(disk, C), "what looks like a UUID is never a name");
+	ok(!libvirt_files_has(disk, C, false), "what looks like a UUID is never a name");
 	ok(disk->n && *disk->list[0].name, "and the names can be listed");
 
 	tree_remove(&tree, "etc/libvirt");
