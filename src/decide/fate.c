@@ -157,18 +157,6 @@ void fate_of_orphan(struct fate *fate, const struct orphan_facts *f)
 	}
 }
 
-static enum attached unfinished(const struct attached_facts *f, char why[REASON_SIZE])
-{
-	/* A pass drops an expired reservation, and a later pass leases the device. */
-	if (f->lease->state == LEASE_RESERVED || f->lease->state == LEASE_ACTIVE || f->at_work)
-		return ATTACHED_LEAVE;
-	/* A QEMU that exits can have its devices open after the domain's release. */
-	if (f->now_ms - f->lease->since_ms < f->grace_ms)
-		return ATTACHED_LEAVE;
-	snprintf(why, REASON_SIZE, "attached to its domain, but its lease is '%s'", lease_state_words[f->lease->state]);
-	return ATTACHED_LEASE;
-}
-
 enum attached fate_of_attached(const struct attached_facts *f, char why[REASON_SIZE])
 {
 	*why = '\0';
@@ -181,8 +169,16 @@ enum attached fate_of_attached(const struct attached_facts *f, char why[REASON_S
 	/* A running QEMU has its devices open. A closed device shows that QEMU has ended or has lost it. */
 	if (!f->exists || f->open != 1)
 		return ATTACHED_LEAVE;
-	if (f->lease)
-		return unfinished(f, why);
-	snprintf(why, REASON_SIZE, "attached to its domain, but not leased");
+	if (!f->lease) {
+		snprintf(why, REASON_SIZE, "attached to its domain, but not leased");
+		return ATTACHED_LEASE;
+	}
+	/* A pass drops an expired reservation, and a later pass leases the device. */
+	if (f->lease->state == LEASE_RESERVED || f->lease->state == LEASE_ACTIVE || f->at_work)
+		return ATTACHED_LEAVE;
+	/* A QEMU that exits can have its devices open after the domain's release. */
+	if (f->now_ms - f->lease->since_ms < f->grace_ms)
+		return ATTACHED_LEAVE;
+	snprintf(why, REASON_SIZE, "attached to its domain, but its lease is '%s'", lease_state_words[f->lease->state]);
 	return ATTACHED_LEASE;
 }

@@ -268,46 +268,39 @@ static void list_processes(struct scan *scan, DIR *d)
 		err_sys(&scan->users->blind, errno, "%s/proc", scan->host->name);
 }
 
-static void read_all(struct scan *scan)
+struct vfio_users *vfio_users_read(const struct host *host, int64_t deadline_ms)
 {
-	struct err *blind = &scan->users->blind;
-	autoclosedir DIR *d = sys_list(scan->host->root, "proc");
+	struct vfio_users *users = mem_new(1, sizeof(*users));
+	struct scan scan = { .users = users, .host = host, .deadline_ms = deadline_ms };
+	autoclosedir DIR *d = sys_list(host->root, "proc");
 	struct statfs fs;
 	struct stat st;
 
 	if (!d) {
 		/* A tree below --root may have no processes; a real host always has some. */
-		if (errno != ENOENT || !*scan->host->name)
-			err_sys(blind, errno, "%s/proc", scan->host->name);
-		return;
+		if (errno != ENOENT || !*host->name)
+			err_sys(&users->blind, errno, "%s/proc", host->name);
+		return users;
 	}
-	scan->proc = sys_list_fd(d);
+	scan.proc = sys_list_fd(d);
 	/* Below --root, proc may be an ordinary directory, and kcmp(2) does not know its processes. */
-	scan->compares = fstatfs(scan->proc, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC;
-	if (scan->compares && (fstatat(scan->proc, "self/ns/pid", &st, 0) < 0 || st.st_ino != FIRST_PID_NAMESPACE))
-		err_set(blind, EXDEV,
+	scan.compares = fstatfs(scan.proc, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC;
+	if (scan.compares && (fstatat(scan.proc, "self/ns/pid", &st, 0) < 0 || st.st_ino != FIRST_PID_NAMESPACE))
+		err_set(&users->blind, EXDEV,
 			"processes outside of this PID namespace cannot be seen; run in that of the host");
-	scan->users->qemus = libvirt_qemus(scan->host, &scan->users->nqemus);
-	list_processes(scan, d);
+	users->qemus = libvirt_qemus(host, &users->nqemus);
+	list_processes(&scan, d);
 	for (enum rank rank = RECORDED; rank <= OTHERS; rank++) {
 		/* Processes of other users get a quarter of the remaining time, so that time is left for a retry. */
 		int64_t now = sys_now_ms();
 
-		scan->others_by_ms = now + (scan->deadline_ms - now) / 4;
-		for (size_t i = 0; i < scan->nprocesses && blind->code != ETIMEDOUT; i++)
-			if (scan->processes[i].rank == rank)
-				read_process(scan, &scan->processes[i]);
+		scan.others_by_ms = now + (deadline_ms - now) / 4;
+		for (size_t i = 0; i < scan.nprocesses && users->blind.code != ETIMEDOUT; i++)
+			if (scan.processes[i].rank == rank)
+				read_process(&scan, &scan.processes[i]);
 	}
-	free(scan->processes);
-}
-
-struct vfio_users *vfio_users_read(const struct host *host, int64_t deadline_ms)
-{
-	struct scan scan = { .host = host, .deadline_ms = deadline_ms };
-
-	scan.users = mem_new(1, sizeof(*scan.users));
-	read_all(&scan);
-	return scan.users;
+	free(scan.processes);
+	return users;
 }
 
 void vfio_users_unread(const struct vfio_users *users, char text[REASON_SIZE])
