@@ -19,7 +19,7 @@ struct fate_look {
 void fate_lease(struct fate *fate, const struct fate_look *look, const struct lease *lease, enum presence exists);
 
 /*
- * For a device without a lease (`node`: inv_device.node) or, if `alone` is not NULL, for a definition of Nova's without a
+ * For a device without a lease (`node`: inv_device.node) or, if `alone` is set, for a definition of Nova's without a
  * device. Nova counts the definition as a device, and nova-compute does not start if the pGPU has no capacity for it.
  * Needs a valid configuration.
  */
