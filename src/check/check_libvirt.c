@@ -376,8 +376,6 @@ static bool look_at_definition(struct check *check, const struct libvirt_file *f
 	if (hostdev_filter_refuse_other(domxml_request(doc), check->host, check->config, &err) < 0)
 		return report_bad_xml(check, file, &err);
 	hostdev_filter_keep(doc, check->host, check->config, NULL);
-	if (domxml_too_large(doc, &err) < 0)
-		return report_bad_xml(check, file, &err);
 	request = domxml_request(doc);
 	for (size_t i = 0; i < request->nvgpus; i++)
 		if (request->vgpus[i].any)

@@ -20,7 +20,6 @@ struct planning {
 	struct remarks remarks;
 	const char *xml;
 	size_t len;
-	bool large;      /* larger than DOMXML_MAX, so only the hostdevs are parsed */
 	const char *who; /* "domain NAME", or `file` if the domain is unknown */
 };
 
@@ -102,7 +101,7 @@ static void print_json(const struct planning *p, const char *refusal)
 	const struct rewritten *rewritten = &p->preview.rewritten;
 	struct json_out *json = cmd_json(p->cmd);
 
-	if (request && !p->large)
+	if (request && request->name[0])
 		out_json_domain(json, request->uuid, request->name);
 	else
 		json_out_string(json, "domain", NULL);
@@ -191,9 +190,8 @@ static int run(struct cmd *cmd, struct err *err)
 		return CMD_USAGE;
 	}
 	p.xml = xml;
-	p.large = p.len > DOMXML_MAX;
 	r = decide(&p, &doc, err);
-	if (!p.large && p.lifecycle.request)
+	if (p.lifecycle.request && p.lifecycle.request->name[0])
 		who = mem_format("domain %s", p.lifecycle.request->name);
 	p.who = who ? who : p.file;
 	find_remarks(&p);

@@ -23,12 +23,8 @@ static bool has(const char *xml, size_t len, const char *what)
 	return memmem(xml, len, what, strlen(what)) != NULL;
 }
 
-bool domxml_concerns(const char *xml, size_t len)
-{
-	return has(xml, len, "mdev") || has(xml, len, "urn:vgpu-lease");
-}
-
-bool domxml_has_pci(const char *xml, size_t len)
+/* Is there a hostdev with this attribute value, which is given in both kinds of quotes? */
+static bool has_hostdev(const char *xml, size_t len, const char *single, const char *dual)
 {
 	static const char open[] = "<hostdev";
 	const char *end = xml + len, *next;
@@ -38,10 +34,20 @@ bool domxml_has_pci(const char *xml, size_t len)
 		/* No tag has a '<' in it. */
 		next = memchr(xml, '<', (size_t)(end - xml));
 		len = (size_t)((next ? next : end) - xml);
-		if (has(xml, len, "'pci'") || has(xml, len, "\"pci\""))
+		if (has(xml, len, single) || has(xml, len, dual))
 			return true;
 	}
 	return false;
+}
+
+bool domxml_concerns(const char *xml, size_t len)
+{
+	return has_hostdev(xml, len, "'mdev'", "\"mdev\"") || has(xml, len, "urn:vgpu-lease");
+}
+
+bool domxml_has_pci(const char *xml, size_t len)
+{
+	return has_hostdev(xml, len, "'pci'", "\"pci\"");
 }
 
 /* Accepts what libvirt's virUUIDParse() accepts: optional dashes and blanks, and white space at both ends. */
@@ -320,63 +326,19 @@ int domxml_parse(struct domxml **out, const char *xml, size_t len, unsigned int 
 	autoxml struct xml_doc *tree = NULL;
 	autodomxml struct domxml *doc = NULL;
 
-	if (len > DOMXML_MAX && flags & DOMXML_LARGE)
-		return domxml_hostdevs(out, xml, len, flags, err);
-	if (len > DOMXML_MAX)
+	if (len > DOMXML_MAX && (!(flags & DOMXML_LARGE) || domxml_concerns(xml, len)))
 		return err_set(err, E2BIG, "domain XML: larger than %d MiB", DOMXML_MAX >> 20);
 	doc = mem_new(1, sizeof(*doc));
 	doc->xml = xml;
 	doc->len = len;
+	if (len > DOMXML_MAX) {
+		*out = steal_ptr(&doc);
+		return 0;
+	}
 	if (xml_parse(&tree, xml, len, err) < 0 || read_all(doc, tree, flags, err) < 0)
 		return -err->code;
 	*out = steal_ptr(&doc);
 	return 0;
-}
-
-/* Builds a document with only the hostdevs of `xml`. -E2BIG: the hostdevs are larger than DOMXML_MAX. */
-static int cut_out(const char *xml, size_t len, char **out, size_t *out_len, struct err *err)
-{
-	static const char start[] = "<hostdev ", stop[] = "</hostdev>";
-	FILE *f = mem_open(out, out_len);
-	const char *from, *end = xml + len;
-	size_t cut = 0;
-
-	fputs("<domain><name>-</name><uuid>00000000-0000-0000-0000-000000000000</uuid><devices>", f);
-	while (cut < DOMXML_MAX && (from = memmem(xml, (size_t)(end - xml), start, strlen(start)))) {
-		const char *to = memmem(from, (size_t)(end - from), stop, strlen(stop));
-		size_t whole = to ? (size_t)(to - from) + strlen(stop) : DOMXML_MAX;
-
-		cut += whole;
-		xml = from + whole;
-		if (cut < DOMXML_MAX)
-			fwrite(from, 1, whole, f);
-	}
-	fputs("</devices></domain>", f);
-	mem_close(f);
-	return cut < DOMXML_MAX ? 0 : err_set(err, E2BIG, "domain XML: larger than %d MiB", DOMXML_MAX >> 20);
-}
-
-int domxml_hostdevs(struct domxml **out, const char *xml, size_t len, unsigned int flags, struct err *err)
-{
-	autofree char *cut = NULL;
-	size_t cut_len;
-
-	if (cut_out(xml, len, &cut, &cut_len, err) < 0 ||
-	    domxml_parse(out, cut, cut_len, flags & ~DOMXML_LARGE, err) < 0)
-		return -err->code;
-	(*out)->record = steal_ptr(&cut);
-	(*out)->large = true;
-	for (size_t i = 0; i < (*out)->request.nvgpus; i++)
-		(*out)->request.vgpus[i].has_metadata = has(xml, len, DOMXML_NS);
-	return 0;
-}
-
-int domxml_too_large(const struct domxml *doc, struct err *err)
-{
-	if (!doc->large || !doc->request.nvgpus)
-		return 0;
-	return err_set(err, E2BIG, "vGPU %s: domain XML: larger than %d MiB", doc->request.vgpus[0].id,
-		       DOMXML_MAX >> 20);
 }
 
 void domxml_free(struct domxml *doc)

@@ -37,14 +37,15 @@ enum {
 	DOMXML_IDENTITY = 4,  /* read only UUID and name, so that an error in the metadata does not stop a release */
 	DOMXML_REMARKS = 16,  /* collect domxml_remarks() and request.past */
 	DOMXML_SUSPENDED = 8, /* read the vGPUs of the metadata's suspend record; not for domxml_rewrite() */
-	DOMXML_LARGE = 32,    /* accept a document larger than DOMXML_MAX, but read only its hostdevs */
+	DOMXML_LARGE =
+		32, /* a document larger than DOMXML_MAX without domxml_concerns() is one without vGPUs, unread */
 };
 
 /*
  * Parses a document; `flags` combines the flags above. `xml` must outlive the result. A <vgpu:device> without a hostdev
  * is checked only for its ID. In a Nova instance, it is first matched with the hostdevs whose UUID Nova has changed.
  * Returns 0, or:
- *   -E2BIG: larger than DOMXML_MAX; with DOMXML_LARGE, only if its hostdevs are
+ *   -E2BIG: larger than DOMXML_MAX; libvirt transfers no XML larger than 4 MiB (REMOTE_STRING_MAX)
  *   -EINVAL: malformed XML (with line and cause), a document type, a NUL byte, a root other than <domain>, a missing
  *     or invalid <uuid> or <name>, an mdev address that is not a UUID, two hostdevs or two <vgpu:device> with one ID,
  *     more than REQUEST_MAX of either, or an invalid or too long attribute in a vGPU's metadata
@@ -60,12 +61,6 @@ static inline void domxml_auto_free(struct domxml **doc)
 }
 
 #define autodomxml __attribute__((cleanup(domxml_auto_free)))
-
-/*
- * -E2BIG: only the hostdevs were read (DOMXML_LARGE), and one of them is a vGPU. If the document has metadata of ours,
- * each hostdev counts as one with a <vgpu:device>.
- */
-int domxml_too_large(const struct domxml *doc, struct err *err);
 
 /* What is doubtful about a domain, such as ignored metadata, and what to do. */
 struct remarks {

@@ -65,8 +65,7 @@ struct meta {
 struct domxml {
 	const char *xml; /* the caller's bytes, or `record` */
 	size_t len;
-	char *record; /* owned: the suspend record, or the hostdevs of a large document; NULL none */
-	bool large;   /* only the hostdevs were read */
+	char *record; /* owned: the suspend record; NULL: none */
 	struct meta meta;
 	struct request request;
 	struct mark *marks;               /* one for each of request.vgpus */
@@ -74,9 +73,6 @@ struct domxml {
 	char lease_project[PROJECT_SIZE]; /* from <vgpu:lease>, not from Nova; "" missing or invalid */
 	struct remarks remarks;
 };
-
-/* domxml.c: what domxml_parse() does with DOMXML_LARGE, for a document of any size. */
-int domxml_hostdevs(struct domxml **out, const char *xml, size_t len, unsigned int flags, struct err *err);
 
 /* domxml.c: adds an ID that no vGPU of the domain may get. */
 void domxml_exclude(struct request *request, const char *id);

@@ -197,7 +197,7 @@ int hostdev_filter_request(struct domxml *doc, const struct host *host, const st
 	    (refuse_pgpu(request, host, err) < 0 || hostdev_filter_refuse_other(request, host, config, err) < 0))
 		return -err->code;
 	hostdev_filter_keep(doc, host, config, NULL);
-	return domxml_too_large(doc, err) < 0 ? -err->code : request->nvgpus > 0;
+	return request->nvgpus > 0;
 }
 
 /* A placeholder never gets a lease, so an ID with a lease or a record is a real device. */

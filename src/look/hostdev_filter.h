@@ -47,7 +47,6 @@ int hostdev_filter_refuse_other(const struct request *request, const struct host
  * Calls hostdev_filter_keep() for a document that was parsed with all PCI hostdevs. Returns:
  *   1: the domain has vGPUs
  *   0: the domain has no vGPUs
- *   -E2BIG: the document is larger than DOMXML_MAX, and has a vGPU
  *   -EPERM (only if `starts` is true): hostdev_filter_refuse_other() refuses a hostdev, or a running domain uses a vGPU
  *   of a hostdev (a pGPU, or a VF with an mdev). To unbind its driver, libvirt would wait for that domain forever.
  */

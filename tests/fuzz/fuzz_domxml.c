@@ -196,7 +196,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const char *xml = (const char *)data + (size > 0);
 	size_t len = size - (size > 0);
 	autodomxml struct domxml *doc = NULL;
-	struct domxml *hostdevs = NULL;
 	char uuid[UUID_SIZE];
 
 	err = (struct err){ 0 };
@@ -206,8 +205,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	/* What the bytes alone say is what the document says. */
 	if (domxml_peek_uuid(uuid, xml, len) && doc)
 		MUST(strcmp(uuid, domxml_request(doc)->uuid) == 0);
-	if (domxml_hostdevs(&hostdevs, xml, len, DOMXML_ALL_PCI, &(struct err){ 0 }) == 0)
-		domxml_free(hostdevs);
 	/* What a suspend took is put back, never edited. */
 	if (doc && !(flags & DOMXML_SUSPENDED)) {
 		edit(doc, xml, len, flags);
