@@ -13,7 +13,7 @@
 
 #include "base/mem.h"
 
-/* libxml2's own objects. Their _private is ours: the number of elements, and the element's index. */
+/* libxml2's own objects. */
 struct xml_doc {
 	xmlDoc tree;
 };
@@ -159,33 +159,14 @@ static bool encoding_is_plain(const char *name)
 	       strncasecmp(name, "ISO-8859-", 9) == 0 || strncasecmp(name, "windows-125", 11) == 0;
 }
 
-/* The next node in document order, within `top`. */
-static xmlNodePtr following(xmlNodePtr node, const xmlNode *top)
+/* The next node in document order, within `top`; NULL: in the document. */
+static const xmlNode *following(const xmlNode *node, const xmlNode *top)
 {
 	if (node->type == XML_ELEMENT_NODE && node->children)
 		return node->children;
 	while (node && node != top && !node->next)
 		node = node->parent;
 	return node && node != top ? node->next : NULL;
-}
-
-/* Numbers the elements. Returns false for an entity node or an attribute of several nodes, which are not supported. */
-static bool number(xmlDocPtr tree, xmlNodePtr root)
-{
-	uintptr_t count = 0;
-
-	for (xmlNodePtr node = root; node; node = following(node, root)) {
-		if (node->type == XML_ENTITY_REF_NODE)
-			return false;
-		if (node->type != XML_ELEMENT_NODE)
-			continue;
-		node->_private = (void *)count++;
-		for (const xmlAttr *a = node->properties; a; a = a->next)
-			if (a->children && (a->children->type != XML_TEXT_NODE || a->children->next))
-				return false;
-	}
-	tree->_private = (void *)count;
-	return true;
 }
 
 int xml_parse(struct xml_doc **out, const char *bytes, size_t len, struct err *err)
@@ -225,8 +206,6 @@ int xml_parse(struct xml_doc **out, const char *bytes, size_t len, struct err *e
 		r = parse_error(&met, err);
 	else if (!encoding_is_plain((const char *)tree->encoding))
 		r = err_set(err, EINVAL, "the XML is in an unsupported encoding; convert it to UTF-8");
-	else if (!number(tree, root))
-		r = err_set(err, EINVAL, "the XML has entities in it that cannot be resolved");
 	*out = (struct xml_doc *)tree;
 	if (r < 0) {
 		xml_free(out);
@@ -251,14 +230,14 @@ const struct xml_elem *xml_root(const struct xml_doc *doc)
 	return elem_of(lib.xmlDocGetRootElement(&doc->tree));
 }
 
-size_t xml_count(const struct xml_doc *doc)
+const struct xml_elem *xml_following(const struct xml_elem *elem)
 {
-	return (size_t)(uintptr_t)doc->tree._private;
-}
+	const xmlNode *node = &elem->node;
 
-size_t xml_index(const struct xml_elem *elem)
-{
-	return (size_t)(uintptr_t)elem->node._private;
+	do
+		node = following(node, NULL);
+	while (node && node->type != XML_ELEMENT_NODE);
+	return elem_of(node);
 }
 
 const char *xml_name(const struct xml_elem *elem)
@@ -324,7 +303,7 @@ bool xml_text(const struct xml_elem *elem, char *buf, size_t size)
 	size_t n = 0;
 
 	buf[0] = '\0';
-	for (xmlNodePtr node = top->children; node; node = following(node, top)) {
+	for (const xmlNode *node = top->children; node; node = following(node, top)) {
 		size_t len;
 
 		if (node->type != XML_TEXT_NODE)

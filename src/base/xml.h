@@ -33,10 +33,8 @@ void xml_free(struct xml_doc *const *doc);
 
 const struct xml_elem *xml_root(const struct xml_doc *doc);
 
-size_t xml_count(const struct xml_doc *doc);
-
-/* The element's index in the document: the number of start tags before its own. */
-size_t xml_index(const struct xml_elem *elem);
+/* The next element in document order, that of the next start tag; NULL: the last. */
+const struct xml_elem *xml_following(const struct xml_elem *elem);
 
 /* The element's name without prefix, and its namespace; "" if it has none. */
 const char *xml_name(const struct xml_elem *elem);

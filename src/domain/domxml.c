@@ -73,10 +73,6 @@ bool domxml_uuid(char out[UUID_SIZE], const char *text)
 	return *text == '\0' && uuid_parse(out, plain);
 }
 
-struct scan {
-	const char *at, *end;
-};
-
 /* Returns the end of the markup at `at`, and in *is_tag if it is a start tag. NULL: no end, or a document type. */
 static const char *skip_markup(const char *at, const char *end, bool *is_tag)
 {
@@ -108,18 +104,18 @@ static const char *skip_markup(const char *at, const char *end, bool *is_tag)
 }
 
 /* Finds the next start tag or empty element. 1: found; 0: no more tags; -EINVAL: malformed, or a document type. */
-static int scan_tag(struct scan *scan, struct span *tag)
+static int scan_tag(struct span *rest, struct span *tag)
 {
 	bool is_tag = false;
 
 	while (!is_tag) {
-		tag->from = memchr(scan->at, '<', (size_t)(scan->end - scan->at));
+		tag->from = memchr(rest->from, '<', (size_t)(rest->to - rest->from));
 		if (!tag->from)
 			return 0;
-		tag->to = skip_markup(tag->from, scan->end, &is_tag);
+		tag->to = skip_markup(tag->from, rest->to, &is_tag);
 		if (!tag->to)
 			return -EINVAL;
-		scan->at = tag->to;
+		rest->from = tag->to;
 	}
 	return 1;
 }
@@ -149,40 +145,40 @@ static bool scan_tag_is(struct span tag, const char *name)
 }
 
 /* Finds the next attribute, behind the tag's name or the attribute before. Returns false if no other follows. */
-static bool scan_attr(struct scan *tag, struct span *name, struct attr *attr)
+static bool scan_attr(struct span *rest, struct span *name, struct attr *attr)
 {
-	const char *at = tag->at, *close;
+	const char *at = rest->from, *close;
 
-	while (at < tag->end && isspace((unsigned char)*at))
+	while (at < rest->to && isspace((unsigned char)*at))
 		at++;
-	*name = (struct span){ at, skip_name(at, tag->end) };
+	*name = (struct span){ at, skip_name(at, rest->to) };
 	at = name->to;
-	while (at < tag->end && (isspace((unsigned char)*at) || *at == '='))
+	while (at < rest->to && (isspace((unsigned char)*at) || *at == '='))
 		at++;
 	/* The end of the tag, '>' or "/>", has neither a name nor a quote. */
-	if (name->from == name->to || at >= tag->end || (*at != '"' && *at != '\''))
+	if (name->from == name->to || at >= rest->to || (*at != '"' && *at != '\''))
 		return false;
-	close = memchr(at + 1, *at, (size_t)(tag->end - at) - 1);
+	close = memchr(at + 1, *at, (size_t)(rest->to - at) - 1);
 	if (!close)
 		return false;
-	*attr = (struct attr){ .whole = { tag->at, close + 1 }, .value = { at + 1, close } };
-	tag->at = close + 1;
+	*attr = (struct attr){ .whole = { rest->from, close + 1 }, .value = { at + 1, close } };
+	rest->from = close + 1;
 	return true;
 }
 
 bool domxml_peek_uuid(char out[UUID_SIZE], const char *xml, size_t len)
 {
 	enum { PEEK = 4096 };
-	struct scan scan = { xml, xml + len };
+	struct span rest = { xml, xml + len };
 	autofree char *text = NULL;
 	char uuid[64];
 	struct span tag;
 	int at = 0, end = 0;
 
-	if (scan_tag(&scan, &tag) != 1 || !scan_tag_is(tag, "domain"))
+	if (scan_tag(&rest, &tag) != 1 || !scan_tag_is(tag, "domain"))
 		return false;
-	len = (size_t)(scan.end - scan.at);
-	text = mem_strndup(scan.at, len < PEEK ? len : PEEK);
+	len = (size_t)(rest.to - rest.from);
+	text = mem_strndup(rest.from, len < PEEK ? len : PEEK);
 	(void)sscanf(text, " <name>%n", &at);
 	if (!at)
 		return false;
@@ -218,13 +214,13 @@ const struct domxml_attr domxml_attrs[ATTRS] = {
 static bool locate_attrs(struct mark *mark, enum part part, struct span tag)
 {
 	static const char *const names[PARTS] = { "hostdev", "address", "device" };
-	struct scan scan = { skip_name(tag.from + 1, tag.to), tag.to };
+	struct span rest = { skip_name(tag.from + 1, tag.to), tag.to };
 	const char *name;
 	struct span word;
 	struct attr attr;
 	size_t n = 0;
 
-	while (scan_attr(&scan, &word, &attr)) {
+	while (scan_attr(&rest, &word, &attr)) {
 		if (is_name(word, "xmlns") || (word.to - word.from > 6 && memcmp(word.from, "xmlns:", 6) == 0))
 			continue;
 		name = xml_attr_name(mark->elems[part], n++);
@@ -239,27 +235,25 @@ static bool locate_attrs(struct mark *mark, enum part part, struct span tag)
 	return scan_tag_is(tag, names[part]) && !xml_attr_name(mark->elems[part], n);
 }
 
-/* Locates the marks. -EINVAL: the bytes do not have the `count` elements that libxml2 found. */
-static int locate(struct domxml *doc, size_t count, struct err *err)
+/* Locates the marks. -EINVAL: the start tags in the bytes are not those of the elements that libxml2 found. */
+static int locate(struct domxml *doc, const struct xml_doc *tree, struct err *err)
 {
-	autofree struct span *tags = mem_new(count + 1, sizeof(*tags));
-	struct scan scan = { doc->xml, doc->xml + doc->len };
-	size_t n = 0;
-	bool found;
+	const struct xml_elem *elem = xml_root(tree);
+	struct span rest = { doc->xml, doc->xml + doc->len }, tag;
+	bool found = true;
 	int r;
 
-	while (n <= count && (r = scan_tag(&scan, &tags[n])) > 0)
-		n++;
-	found = r == 0 && n == count;
-	for (size_t i = 0; i < doc->request.nvgpus; i++)
-		for (enum part part = 0; part < PARTS && found; part++) {
-			const struct xml_elem *elem = doc->marks[i].elems[part];
-
-			found = !elem || locate_attrs(&doc->marks[i], part, tags[xml_index(elem)]);
-		}
-	return found ? 0
-		     : err_set(err, EINVAL,
-			       "domain XML: cannot be edited: its tags do not match the elements that libxml2 finds");
+	while ((r = scan_tag(&rest, &tag)) > 0 && elem && found) {
+		for (size_t i = 0; i < doc->request.nvgpus; i++)
+			for (enum part part = 0; part < PARTS && found; part++)
+				if (doc->marks[i].elems[part] == elem)
+					found = locate_attrs(&doc->marks[i], part, tag);
+		elem = xml_following(elem);
+	}
+	return r == 0 && !elem && found
+		       ? 0
+		       : err_set(err, EINVAL,
+				 "domain XML: cannot be edited: its tags do not match the elements that libxml2 finds");
 }
 
 /* A domain that is not defined yet may have no UUID, because libvirt then makes one. */
@@ -295,9 +289,7 @@ static int read_suspended(struct domxml *doc, const struct xml_elem *domain, str
 		return err_in(err, "suspend record");
 	if (request_read(doc, domain, xml_root(tree), true, err) < 0)
 		return -err->code;
-	for (size_t i = 0; i < doc->request.nvgpus; i++)
-		doc->marks[i].elems[PART_DEVICE] = NULL;
-	return locate(doc, xml_count(tree), err);
+	return locate(doc, tree, err);
 }
 
 static int read_all(struct domxml *doc, const struct xml_doc *tree, unsigned int flags, struct err *err)
@@ -318,7 +310,7 @@ static int read_all(struct domxml *doc, const struct xml_doc *tree, unsigned int
 		return -err->code;
 	if (flags & DOMXML_REMARKS)
 		domxml_look(doc, domain);
-	return locate(doc, xml_count(tree), err);
+	return locate(doc, tree, err);
 }
 
 int domxml_parse(struct domxml **out, const char *xml, size_t len, unsigned int flags, struct err *err)

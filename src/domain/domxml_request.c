@@ -186,37 +186,30 @@ static bool are_alike(const struct meta_device *a, const struct meta_device *b)
 
 static int follow_hostdevs(struct domxml *doc, struct err *err)
 {
-	const struct request *request = &doc->request;
-	struct meta_device *device, *first = NULL;
-	size_t ndevices = 0, nhostdevs = 0;
+	struct vgpu_request *hostdevs[REQUEST_MAX];
+	struct meta_device *devices[REQUEST_MAX];
+	size_t nhostdevs = 0, ndevices = 0;
 	bool alike = true;
 
 	/* Nova keeps the guest address. If no hostdev has a device's address, the device's vGPU is gone. */
-	for (EACH(struct vgpu_request *, req, request->vgpus, request->nvgpus)) {
-		device = is_loose_hostdev(req) ? device_at(doc, req->guest) : NULL;
+	for (EACH(struct vgpu_request *, req, doc->request.vgpus, doc->request.nvgpus)) {
+		struct meta_device *device = is_loose_hostdev(req) ? device_at(doc, req->guest) : NULL;
+
 		if (device && follow_hostdev(doc, req, device, err) < 0)
 			return -err->code;
+		if (is_loose_hostdev(req))
+			hostdevs[nhostdevs++] = req;
 	}
-	for (EACH(const struct vgpu_request *, req, request->vgpus, request->nvgpus))
-		nhostdevs += is_loose_hostdev(req);
-	for (device = doc->meta.devices; device < doc->meta.devices + doc->meta.n; device++) {
-		if (!is_loose_device(doc, device, false))
-			continue;
-		first = first ? first : device;
-		alike &= are_alike(first, device);
-		ndevices++;
-	}
-	if (!first || ndevices < nhostdevs || (ndevices > nhostdevs && !alike))
+	for (EACH(struct meta_device *, device, doc->meta.devices, doc->meta.n))
+		if (is_loose_device(doc, device, false)) {
+			devices[ndevices++] = device;
+			alike &= are_alike(devices[0], device);
+		}
+	if (ndevices < nhostdevs || (ndevices > nhostdevs && !alike))
 		return 0;
-	device = first;
-	for (EACH(struct vgpu_request *, req, request->vgpus, request->nvgpus)) {
-		if (!is_loose_hostdev(req))
-			continue;
-		while (!is_loose_device(doc, device, false))
-			device++;
-		if (follow_hostdev(doc, req, device, err) < 0)
+	for (size_t i = 0; i < nhostdevs; i++)
+		if (follow_hostdev(doc, hostdevs[i], devices[i], err) < 0)
 			return -err->code;
-	}
 	return 0;
 }
 
