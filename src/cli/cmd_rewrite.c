@@ -15,35 +15,31 @@
 /* Declare a rewrite after its XML: cleanups run in reverse order, and the rewrite refers to the XML. */
 #define autorewrite __attribute__((cleanup(rewrite_end)))
 
-/* Replaces the file atomically, and keeps its owner and mode. */
-static int replace_file(const char *path, const struct stat *was, const struct rewrite *r)
+/* Replaces the file, or the target of the link, atomically. Keeps its owner and mode. */
+static int replace_file(const char *file, const struct stat *was, const struct rewrite *r, struct err *err)
 {
-	autofree char *fresh = mem_format("%.*s/.vgpu-lease.XXXXXX", (int)(strrchr(path, '/') - path), path);
-	autoclose int fd = mkostemp(fresh, O_CLOEXEC);
+	autofree char *path = realpath(file, NULL);
+	autofree char *fresh = path ? mem_format("%.*s/.vgpu-lease.XXXXXX", (int)(strrchr(path, '/') - path), path)
+				    : NULL;
+	autoclose int fd = fresh ? mkostemp(fresh, O_CLOEXEC) : -1;
 	int n;
 
 	if (fd < 0)
-		return -errno;
+		return err_sys(err, errno, "%s: not changed", file);
 	n = sys_write_all(fd, r->rewritten, r->rewritten_len);
 	if (n == 0 && (was->st_uid != geteuid() || was->st_gid != getegid()) &&
 	    fchown(fd, was->st_uid, was->st_gid) < 0)
 		n = -errno;
 	if (n == 0 && (fchmod(fd, was->st_mode & 07777) < 0 || fsync(fd) < 0 || rename(fresh, path) < 0))
 		n = -errno;
-	if (n < 0)
+	if (n < 0) {
 		unlink(fresh);
-	return n;
-}
-
-static void say_what_changed(const struct rewrite *r, const char *path)
-{
-	const struct request *request = domxml_request(r->doc);
-
-	for (size_t i = 0; i < r->nchanges; i++)
-		out_say("%s -> %s", request->vgpus[r->changes[i].req].id, r->changes[i].id);
-	if (r->nchanges && (strncmp(path, "/" LIBVIRT_ETC "/", strlen("/" LIBVIRT_ETC "/")) == 0 ||
-			    strncmp(path, "/run/libvirt/", strlen("/run/libvirt/")) == 0))
+		return err_sys(err, -n, "%s: not changed", file);
+	}
+	if (strncmp(path, "/" LIBVIRT_ETC "/", strlen("/" LIBVIRT_ETC "/")) == 0 ||
+	    strncmp(path, "/run/libvirt/", strlen("/run/libvirt/")) == 0)
 		out_warn("libvirt does not notice changes to its own files; run 'virsh define %s'", path);
+	return 0;
 }
 
 /* Prints a document; on a terminal, without unprintable characters. */
@@ -114,25 +110,6 @@ static int read_file(struct cmd *cmd, struct rewrite *rewrite, char **xml, struc
 	return r;
 }
 
-/* Replaces the definition or, with --in-place, the file or the target of the link. */
-static int put_back(struct cmd *cmd, const struct rewrite *rewrite, const struct stat *was, struct err *err)
-{
-	const char *file = cmd->call->args.operands[0];
-	autofree char *path = was ? realpath(file, NULL) : mem_strdup("");
-	int r = 0;
-
-	if (!path)
-		return err_sys(err, errno, "%s: not changed", file);
-	if (rewrite->nchanges && !was && define_if_same(&cmd->hp, rewrite, err) < 0)
-		return -err->code;
-	if (rewrite->nchanges && was)
-		r = replace_file(path, was, rewrite);
-	if (r < 0)
-		return err_sys(err, -r, "%s: not changed", file);
-	say_what_changed(rewrite, path);
-	return 0;
-}
-
 static int run(struct cmd *cmd, struct err *err)
 {
 	const char *file = cmd->call->args.operands[0];
@@ -159,9 +136,15 @@ static int run(struct cmd *cmd, struct err *err)
 		return domain ? err_in(err, "domain %s", cmd->hp.domain.name) : err_in(err, "%s", cmd_file_name(file));
 	if (rewrite.unread.code && domxml_request(rewrite.doc)->nvgpus)
 		out_warn("%s; the XML gets no migration facts, and may keep a placeholder", rewrite.unread.text);
-	if (domain || in_place)
-		return put_back(cmd, &rewrite, in_place ? &was : NULL, err);
-	print_document(rewrite.rewritten);
+	if (!domain && !in_place) {
+		print_document(rewrite.rewritten);
+		return CMD_DONE;
+	}
+	if (rewrite.nchanges &&
+	    (domain ? define_if_same(&cmd->hp, &rewrite, err) : replace_file(file, &was, &rewrite, err)) < 0)
+		return -err->code;
+	for (EACH(const struct domxml_change *, change, rewrite.changes, rewrite.nchanges))
+		out_say("%s -> %s", domxml_request(rewrite.doc)->vgpus[change->req].id, change->id);
 	return CMD_DONE;
 }
 
