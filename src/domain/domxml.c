@@ -23,8 +23,8 @@ static bool has(const char *xml, size_t len, const char *what)
 	return memmem(xml, len, what, strlen(what)) != NULL;
 }
 
-/* Is there a hostdev with this attribute value, which is given in both kinds of quotes? */
-static bool has_hostdev(const char *xml, size_t len, const char *single, const char *dual)
+/* Might there be a hostdev of this type? Its model, vfio-pci, counts too. */
+static bool has_hostdev(const char *xml, size_t len, const char *type)
 {
 	static const char open[] = "<hostdev";
 	const char *end = xml + len, *next;
@@ -34,7 +34,7 @@ static bool has_hostdev(const char *xml, size_t len, const char *single, const c
 		/* No tag has a '<' in it. */
 		next = memchr(xml, '<', (size_t)(end - xml));
 		len = (size_t)((next ? next : end) - xml);
-		if (has(xml, len, single) || has(xml, len, dual))
+		if (has(xml, len, type))
 			return true;
 	}
 	return false;
@@ -42,12 +42,12 @@ static bool has_hostdev(const char *xml, size_t len, const char *single, const c
 
 bool domxml_concerns(const char *xml, size_t len)
 {
-	return has_hostdev(xml, len, "'mdev'", "\"mdev\"") || has(xml, len, "urn:vgpu-lease");
+	return has_hostdev(xml, len, "mdev") || has(xml, len, "urn:vgpu-lease");
 }
 
 bool domxml_has_pci(const char *xml, size_t len)
 {
-	return has_hostdev(xml, len, "'pci'", "\"pci\"");
+	return has_hostdev(xml, len, "pci");
 }
 
 /* Accepts what libvirt's virUUIDParse() accepts: optional dashes and blanks, and white space at both ends. */

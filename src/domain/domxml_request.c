@@ -107,7 +107,6 @@ static int read_hostdevs(struct domxml *doc, const struct xml_elem *devices, boo
 	for (; hostdev; hostdev = xml_next(hostdev, "", "hostdev")) {
 		const struct xml_elem *guest = xml_child(hostdev, "", "address");
 		const char *alias = xml_attr(xml_child(hostdev, "", "alias"), "name");
-		const struct meta_device *device;
 		struct mark mark = { .elems[PART_HOSTDEV] = hostdev };
 		struct vgpu_request req = { .numa = NUMA_AUTO };
 		int r = read_hostdev(hostdev, &doc->meta, all_pci, &req, &mark.elems[PART_ADDRESS], err);
@@ -120,9 +119,7 @@ static int read_hostdevs(struct domxml *doc, const struct xml_elem *devices, boo
 		text_copy(req.alias, sizeof(req.alias), alias ? alias : "");
 		if (attr_is(guest, "type", "pci") && !pci_address(req.guest, guest))
 			req.guest[0] = '\0';
-		device = meta_find(&doc->meta, req.id);
-		mark.elems[PART_DEVICE] = device ? device->elem : NULL;
-		if ((device && meta_apply(device, &req, err) < 0) || add_vgpu(doc, &req, &mark, err) < 0)
+		if (add_vgpu(doc, &req, &mark, err) < 0)
 			return -err->code;
 	}
 	return 0;
@@ -134,9 +131,9 @@ static int read_hostdevs(struct domxml *doc, const struct xml_elem *devices, boo
  * address, then in document order with the devices without a guest address. The second step needs as many devices as
  * hostdevs, or more devices that are all alike.
  */
-static bool is_loose_hostdev(const struct vgpu_request *req)
+static bool is_loose_hostdev(const struct domxml *doc, const struct vgpu_request *req)
 {
-	return req->kind == REQUEST_MDEV && !req->has_metadata;
+	return req->kind == REQUEST_MDEV && !meta_find(&doc->meta, req->id);
 }
 
 static bool is_loose_device(const struct domxml *doc, const struct meta_device *device, bool with_guest)
@@ -145,12 +142,10 @@ static bool is_loose_device(const struct domxml *doc, const struct meta_device *
 	       !request_find(&doc->request, device->request.id);
 }
 
-static int follow_hostdev(struct domxml *doc, struct vgpu_request *req, struct meta_device *device, struct err *err)
+static void follow_hostdev(struct domxml *doc, const struct vgpu_request *req, struct meta_device *device)
 {
 	text_copy(device->request.id, ID_SIZE, req->id);
-	doc->marks[req - doc->request.vgpus].elems[PART_DEVICE] = device->elem;
 	doc->followed = true;
-	return meta_apply(device, req, err);
 }
 
 /* The <vgpu:device> with this guest address; NULL unless exactly one device and one hostdev have it. */
@@ -160,7 +155,7 @@ static struct meta_device *device_at(const struct domxml *doc, const char *guest
 	size_t ndevices = 0, nhostdevs = 0;
 
 	for (EACH(const struct vgpu_request *, req, doc->request.vgpus, doc->request.nvgpus))
-		nhostdevs += is_loose_hostdev(req) && strcmp(req->guest, guest) == 0;
+		nhostdevs += is_loose_hostdev(doc, req) && strcmp(req->guest, guest) == 0;
 	for (EACH(struct meta_device *, device, doc->meta.devices, doc->meta.n))
 		if (is_loose_device(doc, device, true) && strcmp(device->request.guest, guest) == 0) {
 			found = device;
@@ -184,33 +179,30 @@ static bool are_alike(const struct meta_device *a, const struct meta_device *b)
 	return true;
 }
 
-static int follow_hostdevs(struct domxml *doc, struct err *err)
+static void follow_hostdevs(struct domxml *doc)
 {
-	struct vgpu_request *hostdevs[REQUEST_MAX];
-	struct meta_device *devices[REQUEST_MAX];
+	const struct vgpu_request *hostdevs[REQUEST_MAX];
+	struct meta_device *devices[REQUEST_MAX], *device;
 	size_t nhostdevs = 0, ndevices = 0;
 	bool alike = true;
 
 	/* Nova keeps the guest address. If no hostdev has a device's address, the device's vGPU is gone. */
-	for (EACH(struct vgpu_request *, req, doc->request.vgpus, doc->request.nvgpus)) {
-		struct meta_device *device = is_loose_hostdev(req) ? device_at(doc, req->guest) : NULL;
-
-		if (device && follow_hostdev(doc, req, device, err) < 0)
-			return -err->code;
-		if (is_loose_hostdev(req))
+	for (EACH(const struct vgpu_request *, req, doc->request.vgpus, doc->request.nvgpus)) {
+		if (!is_loose_hostdev(doc, req))
+			continue;
+		device = device_at(doc, req->guest);
+		if (device)
+			follow_hostdev(doc, req, device);
+		else
 			hostdevs[nhostdevs++] = req;
 	}
-	for (EACH(struct meta_device *, device, doc->meta.devices, doc->meta.n))
+	for (device = doc->meta.devices; device < doc->meta.devices + doc->meta.n; device++)
 		if (is_loose_device(doc, device, false)) {
 			devices[ndevices++] = device;
 			alike &= are_alike(devices[0], device);
 		}
-	if (ndevices < nhostdevs || (ndevices > nhostdevs && !alike))
-		return 0;
-	for (size_t i = 0; i < nhostdevs; i++)
-		if (follow_hostdev(doc, hostdevs[i], devices[i], err) < 0)
-			return -err->code;
-	return 0;
+	for (size_t i = 0; i < nhostdevs && (ndevices == nhostdevs || (ndevices > nhostdevs && alike)); i++)
+		follow_hostdev(doc, hostdevs[i], devices[i]);
 }
 
 /* <vcpu cpuset> applies to vCPUs without a <vcpupin>. An invalid list is ignored, because libvirt refuses it. */
@@ -235,18 +227,26 @@ static void read_cpus(struct request *request, const struct xml_elem *domain)
 		request->cpus = steal_ptr(&cpus);
 }
 
-/* Finds each <vgpu:device> without a hostdev. Its errors are ignored, because the domain does not have its vGPU. */
-static void note_strays(struct domxml *doc)
+/* Errors in a <vgpu:device> without a hostdev are ignored, because the domain does not have its vGPU. */
+static int apply_devices(struct domxml *doc, struct err *err)
 {
+	struct request *request = &doc->request;
 	struct err ignored;
 
 	for (EACH(struct meta_device *, device, doc->meta.devices, doc->meta.n)) {
-		device->stray = !request_find(&doc->request, device->request.id);
-		if (!device->stray)
+		struct vgpu_request *req = text_find(request->vgpus, request->nvgpus, sizeof(*req), device->request.id);
+
+		device->stray = !req;
+		if (device->stray) {
+			domxml_exclude(request, device->request.id);
+			meta_apply(device, &device->request, &ignored);
 			continue;
-		domxml_exclude(&doc->request, device->request.id);
-		meta_apply(device, &device->request, &ignored);
+		}
+		doc->marks[req - request->vgpus].elems[PART_DEVICE] = device->elem;
+		if (meta_apply(device, req, err) < 0)
+			return -err->code;
 	}
+	return 0;
 }
 
 int request_read(struct domxml *doc, const struct xml_elem *domain, const struct xml_elem *holder, bool all_pci,
@@ -259,9 +259,10 @@ int request_read(struct domxml *doc, const struct xml_elem *domain, const struct
 	for (; devices; devices = xml_next(devices, "", "devices"))
 		if (read_hostdevs(doc, devices, all_pci, err) < 0)
 			return -err->code;
-	if (doc->request.nova && !doc->meta.suspended && follow_hostdevs(doc, err) < 0)
+	if (doc->request.nova && !doc->meta.suspended)
+		follow_hostdevs(doc);
+	if (apply_devices(doc, err) < 0)
 		return -err->code;
-	note_strays(doc);
 	if (nodes)
 		text_cpuset(nodes, &doc->request.memory_nodes, NODE_MAX);
 	read_cpus(&doc->request, domain);

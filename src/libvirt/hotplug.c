@@ -104,14 +104,11 @@ int hotplug_plug(struct hotplug *hp, const char *id, const char *xml, unsigned i
 {
 	int r = virt_change_device(hp->virt, hp->domain.uuid, true, xml, sides, err);
 
-	if (r == 0)
-		return 0;
-	if (r == -ENOTCONN) {
+	if (r == -ENOTCONN)
 		text_add(err->text, sizeof(err->text),
 			 "; whether vGPU %s was attached is unknown, so it stays leased; see 'vgpu-lease show'", id);
-		return r;
-	}
-	hotplug_unlease(hp, id, false, &(struct err){ 0 });
+	else if (r < 0)
+		hotplug_unlease(hp, id, false, &(struct err){ 0 });
 	return r;
 }
 
