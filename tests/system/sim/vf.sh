@@ -183,10 +183,10 @@ is "$(put "$blackwell.0 3 off" "$control/mig")" ok "a free one is destroyed"
 # behind FILE TEXT FILE: a write of its own; its answer is in $tmp/FILE. reader FILE FROM: a read, which hangs.
 behind() { put "$2" "$3" >"$tmp/$1" & }
 # The kernel may have forgotten the file that it reads meanwhile: then " (deleted)" is behind its path.
-is_stuck() { [[ $(readlink "/proc/$1/fd/3") == "$2"* ]] && grep -q '^State:.D' "/proc/$1/status"; }
+is_stuck() { [[ $(readlink "/proc/$1/fd/"*) == *"$2"* ]] && grep -q '^State:.D' "/proc/$1/status"; }
 reader() {
 	cat "$2" >"$tmp/$1" &
-	eventually is_stuck $! "$(readlink -f "$2")"
+	holds "a read of $1 waits in the kernel" eventually is_stuck $! "$(readlink -f "$2")"
 }
 third=0000:26:00.6 fourth=0000:26:00.7
 fits=$(cat "$pci/$fourth/nvidia/creatable_vgpu_types")
