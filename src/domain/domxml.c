@@ -323,11 +323,7 @@ int domxml_parse(struct domxml **out, const char *xml, size_t len, unsigned int 
 	doc = mem_new(1, sizeof(*doc));
 	doc->xml = xml;
 	doc->len = len;
-	if (len > DOMXML_MAX) {
-		*out = steal_ptr(&doc);
-		return 0;
-	}
-	if (xml_parse(&tree, xml, len, err) < 0 || read_all(doc, tree, flags, err) < 0)
+	if (len <= DOMXML_MAX && (xml_parse(&tree, xml, len, err) < 0 || read_all(doc, tree, flags, err) < 0))
 		return -err->code;
 	*out = steal_ptr(&doc);
 	return 0;

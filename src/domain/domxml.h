@@ -37,15 +37,14 @@ enum {
 	DOMXML_IDENTITY = 4,  /* read only UUID and name, so that an error in the metadata does not stop a release */
 	DOMXML_REMARKS = 16,  /* collect domxml_remarks() and request.past */
 	DOMXML_SUSPENDED = 8, /* read the vGPUs of the metadata's suspend record; not for domxml_rewrite() */
-	DOMXML_LARGE =
-		32, /* a document larger than DOMXML_MAX without domxml_concerns() is one without vGPUs, unread */
+	DOMXML_LARGE = 32,    /* above DOMXML_MAX, without domxml_concerns(): succeed unread, with no vGPU or name */
 };
 
 /*
  * Parses a document; `flags` combines the flags above. `xml` must outlive the result. A <vgpu:device> without a hostdev
  * is checked only for its ID. In a Nova instance, it is first matched with the hostdevs whose UUID Nova has changed.
  * Returns 0, or:
- *   -E2BIG: larger than DOMXML_MAX; libvirt transfers no XML larger than 4 MiB (REMOTE_STRING_MAX)
+ *   -E2BIG: larger than DOMXML_MAX. libvirt's RPC transfers no XML larger than 4 MiB (REMOTE_STRING_MAX).
  *   -EINVAL: malformed XML (with line and cause), a document type, a NUL byte, a root other than <domain>, a missing
  *     or invalid <uuid> or <name>, an mdev address that is not a UUID, two hostdevs or two <vgpu:device> with one ID,
  *     more than REQUEST_MAX of either, or an invalid or too long attribute in a vGPU's metadata
@@ -75,10 +74,8 @@ void remarks_free(struct remarks *remarks);
 
 #define autoremarks __attribute__((cleanup(remarks_free)))
 
-/* Needs DOMXML_REMARKS. `doc` owns the result. */
+/* `doc` owns the results. domxml_remarks() needs DOMXML_REMARKS. */
 const struct remarks *domxml_remarks(const struct domxml *doc);
-
-/* `doc` owns the result. */
 const struct request *domxml_request(const struct domxml *doc);
 
 /* Removes the hostdevs whose `keep` is false from the request. No vGPU of the domain may get the ID of one of them. */
