@@ -99,17 +99,6 @@ static int read_definition(struct cmd *cmd, char **xml, size_t *len, struct err 
 	return 0;
 }
 
-/* Reads the file, and opens the host if possible. Without the host, the XML gets no migration facts. */
-static int read_file(struct cmd *cmd, struct rewrite *rewrite, char **xml, struct err *err)
-{
-	struct err why;
-	int r = cmd_read_xml(cmd->call->args.operands[0], DOMXML_MAX, xml, &rewrite->len, err);
-
-	if (r == 0 && cmd_open(cmd, 0, &why) < 0)
-		rewrite->unread = why;
-	return r;
-}
-
 static int run(struct cmd *cmd, struct err *err)
 {
 	const char *file = cmd->call->args.operands[0];
@@ -117,6 +106,7 @@ static int run(struct cmd *cmd, struct err *err)
 	autofree char *xml = NULL;
 	autorewrite struct rewrite rewrite = { .all = cmd->call->all };
 	struct stat was;
+	struct err why;
 	int r;
 
 	if (in_place && strcmp(file, "-") == 0) {
@@ -127,9 +117,13 @@ static int run(struct cmd *cmd, struct err *err)
 		err_set(err, EOPNOTSUPP, "%s: not a regular file", file);
 		return CMD_USAGE;
 	}
-	r = domain ? read_definition(cmd, &xml, &rewrite.len, err) : read_file(cmd, &rewrite, &xml, err);
+	r = domain ? read_definition(cmd, &xml, &rewrite.len, err)
+		   : cmd_read_xml(file, DOMXML_MAX, &xml, &rewrite.len, err);
 	if (r != 0)
 		return r;
+	/* Without the host, the XML of a file gets no migration facts. */
+	if (!domain && cmd_open(cmd, 0, &why) < 0)
+		rewrite.unread = why;
 	rewrite.xml = xml;
 	rewrite.host = cmd->host.root >= 0 ? &cmd->host : NULL;
 	if (rewrite_definition(&rewrite, rewrite.unread.code ? NULL : &cmd->config, err) < 0)
