@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Reads the inventory, and finds entries in it. */
+/* Reads the inventory, finds entries in it, and asks the kernel about single vGPUs. */
 #include "look/inventory.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/statvfs.h>
 
 #include "base/mem.h"
 #include "internal.h"
@@ -17,6 +19,8 @@
 enum { LOOK_MS = 2 * BOUNDED_ANSWER_MS, LEAST_MS = 20, ARENA_SIZE = 64 << 20 };
 
 const char *const inv_no_types[1] = { NULL };
+
+const struct framework_ops *const framework_ops[FW_VF + 1] = { &framework_mdev, &framework_variant, &framework_vf };
 
 void *inv_add(void *list, size_t *n, const void *item, size_t size)
 {
@@ -163,6 +167,43 @@ void inventory_free(struct inventory *inv)
 {
 	mem_arena_end(inv->arena);
 	*inv = (struct inventory){ 0 };
+}
+
+struct vgpu_ref kernel_vgpu(const char *id)
+{
+	char uuid[UUID_SIZE];
+	struct vgpu_ref vgpu = { .framework = uuid_parse(uuid, id) ? FW_MDEV : FW_VARIANT };
+
+	text_copy(vgpu.id, sizeof(vgpu.id), id);
+	return vgpu;
+}
+
+void kernel_card(char card[PARENT_SIZE], const struct host *host, const struct vgpu_ref *vgpu)
+{
+	const char *parent = *vgpu->parent ? vgpu->parent : vgpu->id;
+
+	if (*vgpu->pgpu || !inventory_physfn(host, parent, card))
+		text_copy(card, PARENT_SIZE, *vgpu->pgpu ? vgpu->pgpu : parent);
+}
+
+bool kernel_is_read_only(const struct host *host)
+{
+	autoclose int sys = openat(host->libvirt, "sys", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct statvfs fs;
+
+	return sys >= 0 && fstatvfs(sys, &fs) == 0 && fs.f_flag & ST_RDONLY;
+}
+
+int kernel_exists(const struct host *host, const struct vgpu_ref *vgpu)
+{
+	const struct framework_ops *ops = framework_of(vgpu);
+	char type[TYPE_SIZE];
+	struct err ignored;
+	int r = ops->look(host, vgpu, type, &ignored);
+
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	return !ops->keeps_id || !*vgpu->type || strcmp(type, vgpu->type) == 0;
 }
 
 int inventory_path(char path[VGPU_PATH_SIZE], const char *id, const char *behind, struct err *err)
