@@ -128,24 +128,10 @@ void looked_note(const struct store *store, const struct inventory *inv, int64_t
 	(void)sys_publish(store->run, LOOKED, text, len);
 }
 
-/* The order does not count, because it depends on which cards of the model were read, and on what they list. */
-static bool are_same(const struct typelist *a, const struct typelist *b)
-{
-	bool same = a->whole == b->whole && a->n == b->n;
-
-	for (size_t i = 0; same && i < a->n; i++) {
-		const struct typelist_item *item = typelist_find(b, a->items[i].type);
-
-		same = item && strcmp(item->name, a->items[i].name) == 0;
-	}
-	return same;
-}
-
 static void remember_model(const struct store *store, const struct inventory *inv, const struct inv_pgpu *card)
 {
 	struct typelist list = { .whole = card->types_whole };
-	autofree char *text = NULL;
-	bool same;
+	autofree char *text = NULL, *was = typelist_format(card->recorded);
 
 	for (size_t i = 0; i < inv->ntypes; i++) {
 		const struct inv_type *type = inv->types[i];
@@ -154,10 +140,9 @@ static void remember_model(const struct store *store, const struct inventory *in
 		if (inventory_type_is_of(type, card) && strcmp(type->id, type->name) != 0)
 			typelist_add(&list, type->id, type->name);
 	}
-	same = are_same(&list, card->recorded);
 	text = typelist_format(&list);
 	mem_free(list.items);
-	if (same || strlen(text) >= TYPELIST_TEXT_MAX)
+	if (strcmp(text, was) == 0 || strlen(text) >= TYPELIST_TEXT_MAX)
 		return;
 	autoclose int directory = store_open_lib(store->host, "types");
 	if (directory >= 0)

@@ -124,12 +124,18 @@ bool typelist_other_driver(char other[64], char name[TYPE_NAME_SIZE], const stru
 	return found;
 }
 
-char *typelist_format(const struct typelist *list)
+static int by_number(const void *a, const void *b)
+{
+	return strverscmp(a, b);
+}
+
+char *typelist_format(struct typelist *list)
 {
 	char *text = NULL;
 	size_t size;
 	FILE *to = mem_open(&text, &size);
 
+	mem_sort(list->items, list->n, sizeof(*list->items), by_number);
 	fprintf(to, MEMORY_HEAD "%s\n", list->whole ? "all" : "some");
 	for (size_t i = 0; i < list->n; i++)
 		fprintf(to, "%s : %s\n", typelist_number(list->items[i].type), list->items[i].name);

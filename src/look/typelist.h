@@ -60,5 +60,5 @@ void typelist_recall(struct typelist *list, const struct host *host, const char 
 bool typelist_other_driver(char other[64], char name[TYPE_NAME_SIZE], const struct host *host, const char *key,
 			   const char *type);
 
-/* The text of a record; the caller frees it. */
-char *typelist_format(const struct typelist *list);
+/* Sorts the list, and returns the text of its record, which the caller frees. */
+char *typelist_format(struct typelist *list);
