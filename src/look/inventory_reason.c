@@ -281,35 +281,25 @@ struct found {
 	const struct inventory *inv;
 };
 
-/* Why the card (NULL: not in the inventory) provides nothing for the section; "": the inventory does not say. */
-static const char *reason_of(const struct section *section, const struct inv_pgpu *card)
+/* The vendor whose GPUs alone have the type; "": not known. */
+static const char *vendor_of(const char *type)
 {
-	if (!card)
-		return "";
-	if (!card->ready)
-		return card->reason;
-	return section->vf && card->framework != FW_VF ? INV_NEEDS_TYPE : card->pool.reason;
+	return strncmp(type, "nvidia-", 7) == 0 ? "10de" : strncmp(type, "i915-", 5) == 0 ? "8086" : "";
 }
 
 /* Is the device a GPU of a vendor that can have this type? */
 static bool is_gpu_for(const struct inv_pgpu *device, const char *type)
 {
-	const char *vendor = device->vendor;
+	const char *only = vendor_of(type), *vendor = device->vendor;
 
-	if (!device->gpu)
-		return false;
-	if (strncmp(type, "nvidia-", strlen("nvidia-")) == 0)
-		return device->nvidia;
-	if (strncmp(type, "i915-", strlen("i915-")) == 0)
-		return strcmp(vendor, "8086") == 0;
-	return device->nvidia || strcmp(vendor, "8086") == 0 || strcmp(vendor, "1002") == 0;
+	return device->gpu && (*only ? strcmp(vendor, only) == 0
+				     : device->nvidia || strcmp(vendor, "8086") == 0 || strcmp(vendor, "1002") == 0);
 }
 
 /* Is the device of a vendor or kind that can never have the type? */
 static bool is_other(const struct inv_pgpu *device, const char *type)
 {
-	return *device->vendor && (strncmp(type, "nvidia-", 7) == 0 || strncmp(type, "i915-", 5) == 0) &&
-	       !is_gpu_for(device, type);
+	return *device->vendor && *vendor_of(type) && !is_gpu_for(device, type);
 }
 
 static const struct inv_pgpu *card_at(const struct found *found, const char *address)
@@ -323,7 +313,12 @@ static void add_missing(struct found *found, enum missing_how how, const struct 
 			const struct location *at, const char *address)
 {
 	struct missing_card *missing = mem_add(&found->list, &found->n, sizeof(*missing));
-	const char *reason = reason_of(section, card_at(found, address));
+	const struct inv_pgpu *card = card_at(found, address);
+	/* More precise than inventory_explain_card(); "": the inventory does not say. */
+	const char *reason = !card                                     ? ""
+			     : !card->ready                            ? card->reason
+			     : section->vf && card->framework != FW_VF ? INV_NEEDS_TYPE
+								       : card->pool.reason;
 
 	missing->how = how;
 	missing->section = section;
@@ -341,7 +336,6 @@ static void add_missing(struct found *found, enum missing_how how, const struct 
 			 missing->card.vendor, missing->card.device, inventory_class(found->host, address),
 			 section->type[0] == 'n' ? "NVIDIA" : "Intel",
 			 how == MISSING_MATCHED ? "device_match" : "device_addresses");
-	/* The inventory's reason is more precise than inventory_explain_card(). */
 	else if (*reason)
 		text_copy(missing->card.reason, sizeof(missing->card.reason), reason);
 	else
