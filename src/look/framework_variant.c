@@ -69,30 +69,23 @@ static void read_vf(struct inventory *inv, struct inv_pgpu *pgpu, int card, size
 	*(struct inv_device *)mem_add(&inv->devices, &inv->ndevices, sizeof(device)) = device;
 }
 
-/* Reads the IOMMU groups of the card's VFs. With ACS, each VF is alone in its group, so the first VF is enough. */
-static void read_groups(const struct inv_reader *reader, size_t first, struct inv_pgpu *card)
-{
-	struct inv_parent **parents = reader->inv->parents;
-	bool alone = false, ungrouped = false;
-
-	for (size_t i = first; i < reader->inv->nparents && !alone; i++) {
-		autoclose int vf = inventory_open(reader->host, parents[i]->name);
-
-		alone = vf >= 0 && inv_read_iommu_group(parents[i], vf, card->address);
-		ungrouped = vf >= 0 && !*parents[i]->group;
-	}
-	if (ungrouped)
-		inv_ungrouped(card);
-}
-
 static void variant_read_vfs(struct inv_reader *reader, struct inv_pgpu *pgpu, int card)
 {
-	size_t had = reader->inv->nparents;
+	struct inventory *inv = reader->inv;
+	size_t had = inv->nparents;
+	bool alone = false;
 	char vf[PCI_SIZE];
 
 	for (size_t n = 0; pgpu->nvidia && n < UINT16_MAX && inv_read_virtfn(vf, card, n); n++)
-		read_vf(reader->inv, pgpu, card, n, vf);
-	read_groups(reader, had, pgpu);
+		read_vf(inv, pgpu, card, n, vf);
+	/* With ACS, each VF is alone in its IOMMU group, so the first VF is enough. */
+	for (size_t i = had; i < inv->nparents && !alone; i++) {
+		autoclose int dir = inventory_open(reader->host, inv->parents[i]->name);
+
+		alone = dir >= 0 && inv_read_iommu_group(inv->parents[i], dir, pgpu->address);
+		if (alone && !*inv->parents[i]->group)
+			inv_ungrouped(pgpu);
+	}
 }
 
 static int read_list(struct typelist *list, const struct host *host, const char *card, const char *vf)
