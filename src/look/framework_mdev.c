@@ -267,7 +267,7 @@ static int mdev_look(const struct host *host, const struct vgpu_ref *vgpu, char 
 }
 
 const struct framework_ops framework_mdev = {
-	.ask = inv_ask_mdevs,
+	.ask = { inv_ask_mdevs },
 	.available = mdev_available,
 	.creation = mdev_creation,
 	.look = mdev_look,

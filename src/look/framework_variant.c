@@ -256,19 +256,6 @@ static void offer_types(struct inv_reader *reader, struct inv_pgpu *pgpu)
 			      pgpu->address);
 }
 
-/* Each step needs what the step before has found on all cards of a model. */
-static void variant_ask(struct inv_reader *reader)
-{
-	static void (*const steps[])(struct inv_reader *reader, struct inv_pgpu *pgpu) = { read_listed, add_types,
-											   look_up_configured,
-											   offer_types };
-
-	for (size_t i = 0; i < ARRAY_SIZE(steps); i++)
-		for (size_t g = 0; g < reader->inv->npgpus; g++)
-			if (reader->inv->pgpus[g]->framework == FW_VARIANT)
-				steps[i](reader, reader->inv->pgpus[g]);
-}
-
 static int check_type(const struct vgpu_ref *vgpu, struct err *err)
 {
 	if (typelist_number(vgpu->type))
@@ -330,7 +317,7 @@ static int variant_look(const struct host *host, const struct vgpu_ref *vgpu, ch
 
 const struct framework_ops framework_variant = {
 	.read_vfs = variant_read_vfs,
-	.ask = variant_ask,
+	.ask = { read_listed, add_types, look_up_configured, offer_types },
 	.available = variant_available,
 	.creation = variant_creation,
 	.look = variant_look,

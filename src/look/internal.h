@@ -2,7 +2,7 @@
 /*
  * The parts of inventory_read(), for this directory and its tests.
  *
- * inventory_read() calls inv_read_mdevs() and inv_read_pci(), sorts the lists, and calls `ask` of each framework. A
+ * inventory_read() calls inv_read_mdevs() and inv_read_pci(), sorts the lists, and calls `ask` of each card's framework. A
  * card's attributes are read relative to its directory, because a path walk through sysfs costs more than the read.
  * The arena owns all memory, so nothing is freed.
  */
@@ -91,8 +91,8 @@ struct inv_type *inv_find_type(struct inventory *inv, const struct inv_pgpu *pgp
 
 void inv_offer_type(struct inv_pgpu *pgpu, const struct inv_type *type, int available);
 
-/* Adds the offers of cards with mdevs. With query.names, adds only the types' names. Explains a pGPU without types. */
-void inv_ask_mdevs(struct inv_reader *reader);
+/* Adds the offers of a card with mdevs, or explains why it has no types. With query.names, adds only types' names. */
+void inv_ask_mdevs(struct inv_reader *reader, struct inv_pgpu *pgpu);
 
 /* The card's first VF without a vGPU; NULL: none. */
 const struct inv_parent *inv_free_vf(const struct inv_pgpu *pgpu);

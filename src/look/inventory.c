@@ -121,6 +121,12 @@ static void order(struct inventory *inv)
 	}
 }
 
+static void ask(struct inv_reader *reader, struct inv_pgpu *card, size_t step)
+{
+	if (card->nparents && framework_ops[card->framework]->ask[step])
+		framework_ops[card->framework]->ask[step](reader, card);
+}
+
 /* Runs in a timed child, which inherits only the descriptor of the host's root. */
 static int read_all(void *arg, struct err *err)
 {
@@ -135,9 +141,9 @@ static int read_all(void *arg, struct err *err)
 		return -err->code;
 	order(reader->inv);
 	read_driver(reader);
-	for (enum framework f = 0; f <= FW_VF; f++)
-		if (frameworks & 1U << f && framework_ops[f]->ask)
-			framework_ops[f]->ask(reader);
+	for (size_t step = 0; step < ASK_STEPS; step++)
+		for (size_t g = 0; g < reader->inv->npgpus; g++)
+			ask(reader, reader->inv->pgpus[g], step);
 	name_pgpus(reader->inv);
 	return 0;
 }

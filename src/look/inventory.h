@@ -290,7 +290,7 @@ uint64_t inventory_cpu_nodes(const struct host *host, const uint64_t cpus[CPU_WO
 
 struct inv_reader;
 
-enum { KPATH_SIZE = PARENT_SIZE + TYPE_SIZE + UUID_SIZE + 80 };
+enum { ASK_STEPS = 4, KPATH_SIZE = PARENT_SIZE + TYPE_SIZE + UUID_SIZE + 80 };
 
 struct kernel_write {
 	char path[KPATH_SIZE];
@@ -302,8 +302,8 @@ struct framework_ops {
 	/* Adds the card's VFs that belong to this framework, with their vGPUs. NULL for mdevs: see inv_read_mdevs(). */
 	void (*read_vfs)(struct inv_reader *reader, struct inv_pgpu *card, int dir);
 
-	/* Adds types and offers after all cards were read and sorted. NULL: `read_vfs` adds them. */
-	void (*ask)(struct inv_reader *reader);
+	/* Add a card's types and offers after all cards were read and sorted; each step is done for all cards first. */
+	void (*ask[ASK_STEPS])(struct inv_reader *reader, struct inv_pgpu *card);
 
 	/*
 	 * How many more vGPUs of the type the parent can create now; at most 1 for a VF. Returns also:

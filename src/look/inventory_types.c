@@ -317,7 +317,7 @@ static void find_lost(struct inv_reader *reader, struct inv_pgpu *pgpu)
 	}
 }
 
-static void ask_card(struct inv_reader *reader, struct inv_pgpu *pgpu)
+void inv_ask_mdevs(struct inv_reader *reader, struct inv_pgpu *pgpu)
 {
 	const struct inv_query *query = reader->query;
 	bool none_wanted = query->types && !query->types[0];
@@ -337,13 +337,6 @@ static void ask_card(struct inv_reader *reader, struct inv_pgpu *pgpu)
 			explain_no_types(pgpu, dir);
 		find_lost(reader, pgpu);
 	}
-}
-
-void inv_ask_mdevs(struct inv_reader *reader)
-{
-	for (size_t g = 0; g < reader->inv->npgpus; g++)
-		if (reader->inv->pgpus[g]->framework == FW_MDEV && reader->inv->pgpus[g]->nparents)
-			ask_card(reader, reader->inv->pgpus[g]);
 }
 
 static bool is_listed(const struct inv_type *list, size_t n, const struct inv_type *type)
