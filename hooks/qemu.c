@@ -208,7 +208,7 @@ static int read_owner(struct hook *hook, struct err *err)
 /* Parses the domain, and keeps the hostdevs that are vGPUs. Returns 0 if none is a vGPU. */
 static int read_hostdevs(struct hook *hook, const struct operation *operation, struct err *err)
 {
-	int r = domxml_parse(&hook->doc, hook->xml, hook->len, DOMXML_ALL_PCI | DOMXML_LARGE, err);
+	int r = domxml_parse(&hook->doc, hook->xml, hook->len, DOMXML_ALL_PCI, err);
 
 	if (r < 0)
 		return r;

@@ -105,7 +105,7 @@ static int run(struct cmd *cmd, struct err *err)
 	const bool in_place = cmd->call->in_place, domain = is_domain(cmd->call);
 	autofree char *xml = NULL;
 	autorewrite struct rewrite rewrite = { .all = cmd->call->all };
-	struct stat was;
+	struct stat was = { .st_mode = 0600 }; /* a file that appears after the stat() below */
 	struct err why;
 	int r;
 

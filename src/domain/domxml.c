@@ -318,7 +318,7 @@ int domxml_parse(struct domxml **out, const char *xml, size_t len, unsigned int 
 	autoxml struct xml_doc *tree = NULL;
 	autodomxml struct domxml *doc = NULL;
 
-	if (len > DOMXML_MAX && (!(flags & DOMXML_LARGE) || domxml_concerns(xml, len)))
+	if (len > DOMXML_MAX && (!(flags & DOMXML_LARGE) || domxml_concerns(xml, len) || domxml_has_pci(xml, len)))
 		return err_set(err, E2BIG, "domain XML: larger than %d MiB", DOMXML_MAX >> 20);
 	doc = mem_new(1, sizeof(*doc));
 	doc->xml = xml;

@@ -37,7 +37,7 @@ enum {
 	DOMXML_IDENTITY = 4,  /* read only UUID and name, so that an error in the metadata does not stop a release */
 	DOMXML_REMARKS = 16,  /* collect domxml_remarks() and request.past */
 	DOMXML_SUSPENDED = 8, /* read the vGPUs of the metadata's suspend record; not for domxml_rewrite() */
-	DOMXML_LARGE = 32,    /* above DOMXML_MAX, without domxml_concerns(): succeed unread, with no vGPU or name */
+	DOMXML_LARGE = 32,    /* above DOMXML_MAX, with no hostdev that can be a vGPU: succeed unread, with no name */
 };
 
 /*

@@ -297,7 +297,7 @@ decide "a domain without a vGPU" PASSES "$(file <<<"$none")"
 large() { (echo "${1%%<devices>*}<description>" && head -c 9000000 /dev/zero | tr '\0' x && echo "</description><devices>${1#*<devices>}") | file; }
 decide "9 MB with a vGPU" REFUSED "$(large "$(mdev "type='nvidia-222'")")"
 decide "9 MB with a vGPU, arriving" REFUSED "$(large "$(mdev "type='nvidia-222'")")" migrate
-decide "9 MB with a PCI device of somebody else's" PASSES "$(large "$(pci 0000:00:1f.6)")"
+decide "9 MB with a PCI device, which is not searched" REFUSED "$(large "$(pci 0000:00:1f.6)")"
 
 ### The state
 # It cannot be written, or is not trusted; looking at it changes nothing.
