@@ -141,8 +141,7 @@ static int take_file(struct draft *draft, int dir, const struct source *source, 
 	/* O_NONBLOCK: the open must not hang on a pipe in place of the file. */
 	autoclose int fd = openat(dir, source->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	const struct location at = { .file = source->name };
-	/* Kept with the configuration, because entries of a nova.conf point into it. */
-	char **text = mem_add(&draft->config->names, &draft->config->nnames, sizeof(*text));
+	char **text = mem_add(&draft->texts, &draft->ntexts, sizeof(*text));
 	struct stat st;
 	size_t len = 0;
 	int r = 0;

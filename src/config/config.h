@@ -111,7 +111,7 @@ struct config {
 	struct config_notes warnings;
 	char **files;
 	size_t nfiles;
-	char **names; /* the texts of `files`, list items, section names */
+	char **names; /* list items, section names */
 	size_t nnames;
 	struct err why; /* why the configuration is not valid, so that it has the defaults; .code 0: it is valid */
 };

@@ -44,7 +44,7 @@ enum nova_option { NOVA_TYPES, NOVA_HEADER, NOVA_ADDRESSES, NOVA_CLASS, NOVA_MAX
 
 struct nova_entry {
 	struct location at; /* key NULL: the entry is a section's header */
-	char *value;        /* owned by config->names; each continuation line begins with '\n' */
+	char *value;        /* in draft->texts; each continuation line begins with '\n' */
 	enum nova_option option;
 	bool old; /* has the deprecated name */
 };
@@ -372,5 +372,6 @@ void config_draft_free(struct draft *draft)
 	free(draft->paths);
 	free(draft->entries);
 	free(draft->enabled.types);
+	config_strings_free(draft->texts, draft->ntexts);
 	config_notes_free(&draft->mistakes);
 }

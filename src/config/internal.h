@@ -27,6 +27,8 @@ struct draft {
 	size_t npaths;
 	struct nova_entry *entries; /* entries of all nova.conf files, in the order of reading */
 	size_t nentries;
+	char **texts; /* of all files, freed with the draft: a nova.conf can contain passwords */
+	size_t ntexts;
 	const struct host *host; /* nova_conf paths are relative to its root */
 	struct config_notes mistakes;
 	bool unsure; /* after some mistakes, the enabled types are not known */

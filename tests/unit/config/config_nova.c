@@ -34,6 +34,7 @@ static const char nova_conf[] = "[DEFAULT]\n"
 static void nova_is_read(void)
 {
 	const struct section *s;
+	bool kept = false;
 
 	put("etc/nova/nova.conf", nova_conf);
 	put("etc/vgpu-lease.conf", "[devices]\nnova_conf = /etc/nova/nova.conf\n");
@@ -49,6 +50,9 @@ static void nova_is_read(void)
 	   "an empty list is one to Nova; keys that are ours alone are not looked at");
 	warns(0, AT "29: [mdev_nvidia-40]: {M_CONF_UNUSED_SECTION}", "a type that Nova has not enabled is a warning");
 	ok(c.warnings.n == 1, "the only one");
+	for (size_t i = 0; i < c.nnames; i++)
+		kept |= c.names[i][0] == '['; /* a section's name has no bracket */
+	ok(!kept, "the file's text is not kept, because it can contain passwords");
 	ok(!c.policy.reuse_free, "what is free there is left to Nova");
 
 	put("etc/vgpu-lease.conf", "[devices]\nnova_conf = /etc/nova/nova.conf\nenabled_mdev_types = nvidia-35\n"
