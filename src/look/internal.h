@@ -2,9 +2,9 @@
 /*
  * The parts of inventory_read(), for this directory and its tests.
  *
- * inventory_read() calls inv_read_mdevs() and inv_read_pci(), sorts the lists, and calls `ask` of each card's framework.
- * A card's attributes are read relative to its directory, because a path walk through sysfs costs more than the read.
- * The arena owns all memory, so nothing is freed.
+ * inventory_read() calls inv_read_mdevs() and inv_read_pci(), sorts the lists, and runs the steps of each framework for
+ * its cards. A card's attributes are read relative to its directory, because a path walk through sysfs costs more than
+ * the read. The arena owns all memory, so nothing is freed.
  */
 #pragma once
 
