@@ -62,6 +62,16 @@ unlicensed() {
 	done
 }
 
+# findings_first COMMAND...: what it prints, and before that a line for each finding: the details of one file can be longer than what
+# is shown of a failure.
+findings_first() {
+	local said status=0
+	said=$("$@" 2>&1) || status=$?
+	[ -z "$said" ] || printf '%s\n' "$said" | sed -nE 's,^([^ :]+:[0-9]+):[0-9]+: (error|warning|performance|portability): ,\1: ,p' | sort -u
+	[ -z "$said" ] || printf '%s\n' "$said"
+	return $status
+}
+
 # The analyzer's search ends after 40,000 states of a function (its own default takes five times as long to find the same).
 tidy() {
 	local search='--extra-arg=-Xclang --extra-arg=-analyzer-config --extra-arg=-Xclang --extra-arg=max-nodes=40000'
@@ -108,8 +118,8 @@ nothing "each file begins with its licence and with what it is for" "$(unnamed_f
 mapfile -t built < <(tree -name '*.py' -o -name '*.am' -o -name configure.ac -o -name GNUmakefile -o -name '*.spec' -o -path './etc/*/*')
 nothing "so does each script and each manual page, with its licence" "$(unlicensed "${built[@]}" 2>&1)"
 if [ "${LINT:-all}" != quick ]; then
-	holds "clang-tidy finds nothing" tidy
-	holds "cppcheck finds nothing" cppchecked
+	holds "clang-tidy finds nothing" findings_first tidy
+	holds "cppcheck finds nothing" findings_first cppchecked
 fi
 holds "shellcheck finds nothing in ${#scripts[@]} scripts" shellchecked
 holds "codespell knows all words" codespell --ignore-words-list="$(sed 's/#.*//' tests/lint/words | tr -d '[:blank:]' | grep . | paste -sd,)" "${texts[@]}"
