@@ -8,7 +8,7 @@
 struct check *check_at(struct check *check, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 struct check *check_at_location(struct check *check, struct location at);
 struct check *check_at_path(struct check *check, const char *path);
-struct check *check_at_definition(struct check *check, const char *domain);
+struct check *check_at_definition(struct check *check, const char *name);
 
 void check_report(struct check *check, enum check_status status, const char *fix, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
