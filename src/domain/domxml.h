@@ -61,7 +61,7 @@ static inline void domxml_auto_free(struct domxml **doc)
 
 #define autodomxml __attribute__((cleanup(domxml_auto_free)))
 
-/* What is doubtful about a domain, such as ignored metadata, and what to do; at most 32 remarks. */
+/* What is doubtful about a domain, such as ignored metadata, and what to do. */
 struct remarks {
 	struct remark {
 		char *text, *fix;

@@ -18,14 +18,11 @@ enum { REMARKS_MAX = 32, PAST_MAX = 32, WORD_SIZE = 64 };
 
 void remark_add(struct remarks *remarks, const char *fix, const char *fmt, ...)
 {
+	struct remark *remark = mem_add(&remarks->list, &remarks->n, sizeof(*remark));
 	va_list ap;
 
-	/* A hostile document can cause millions. */
-	if (remarks->n == REMARKS_MAX)
-		return;
 	va_start(ap, fmt);
-	*(struct remark *)mem_add(&remarks->list, &remarks->n,
-				  sizeof(struct remark)) = (struct remark){ mem_vformat(fmt, ap), mem_strdup(fix) };
+	*remark = (struct remark){ mem_vformat(fmt, ap), mem_strdup(fix) };
 	va_end(ap);
 }
 
@@ -37,6 +34,12 @@ void remarks_free(struct remarks *remarks)
 	}
 	free(remarks->list);
 	*remarks = (struct remarks){ 0 };
+}
+
+/* Limit the remarks, because a hostile document can cause millions. */
+static bool is_full(const struct domxml *doc)
+{
+	return doc->remarks.n >= REMARKS_MAX;
 }
 
 /* Copies a name of the document, cut to fit, and without an undeclared prefix. */
@@ -55,7 +58,7 @@ static void look_at_attributes(struct domxml *doc, const struct xml_elem *elem, 
 	char word[WORD_SIZE], known[WORD_SIZE + 2];
 	const char *name;
 
-	for (size_t i = 0; (name = xml_attr_name(elem, i)); i++) {
+	for (size_t i = 0; (name = xml_attr_name(elem, i)) && !is_full(doc); i++) {
 		snprintf(known, sizeof(known), " %s ", name);
 		if (!strstr(words, known))
 			remark_add(&doc->remarks, fix, "%s: unknown attribute '%s'", whose, shown(word, name));
@@ -79,7 +82,7 @@ static void look_at_lease(struct domxml *doc, const struct xml_elem *lease)
 	char word[WORD_SIZE];
 
 	look_at_attributes(doc, lease, " project ", "use project", "<vgpu:lease>");
-	for (; child; child = xml_next(child, NULL, NULL)) {
+	for (; child && !is_full(doc); child = xml_next(child, NULL, NULL)) {
 		if (strcmp(xml_ns(child), DOMXML_NS) != 0)
 			remark_add(&doc->remarks, "write <vgpu:device>, with the prefix of its <lease>",
 				   "<%s> in <vgpu:lease> is ignored: it is in another namespace",
@@ -109,7 +112,7 @@ static void look_at_metadata(struct domxml *doc, const struct xml_elem *metadata
 	bool seen = false;
 	char word[WORD_SIZE], ns[2 * WORD_SIZE];
 
-	for (; child; child = xml_next(child, NULL, NULL)) {
+	for (; child && !is_full(doc); child = xml_next(child, NULL, NULL)) {
 		bool ours = strcmp(xml_ns(child), DOMXML_NS) == 0;
 
 		if (strcmp(xml_ns(child), DOMXML_SUSPENDED_NS) == 0)
@@ -173,11 +176,11 @@ void domxml_look(struct domxml *doc, const struct xml_elem *domain)
 
 	look_at_metadata(doc, metadata);
 	look_at_commandline(doc, xml_child(domain, QEMU_NS, "commandline"));
-	if (xml_child(domain, DOMXML_NS, "lease"))
+	if (xml_child(domain, DOMXML_NS, "lease") && !is_full(doc))
 		remark_add(&doc->remarks, "put it into <metadata>", "a <vgpu:lease> outside <metadata> is ignored");
 	/* Not after a suspend, because a resume attaches these hostdevs again. */
 	for (EACH(const struct meta_device *, device, doc->meta.devices, doc->meta.n))
-		if (device->stray && !doc->meta.suspended)
+		if (device->stray && !doc->meta.suspended && !is_full(doc))
 			remark_add(&doc->remarks, "correct the <hostdev>, or remove the <vgpu:device>",
 				   "<vgpu:device> of %s: no <hostdev> of the domain has this %s", device->request.id,
 				   device->request.kind == REQUEST_MDEV ? "UUID" : "address");

@@ -135,6 +135,7 @@ static void remarks(const char *metadata, size_t req, const char *word, const ch
 static void without_effect(void)
 {
 	static char many[1 << 17] = "<v:lease xmlns:v='" DOMXML_NS "'>";
+	autoremarks struct remarks all = { 0 };
 
 	remarks(LEASE("<v:device uuid='" A
 		      "' type='t' placement='pack' numa='0' params='a=1' name='n' framework='mdev' "
@@ -164,6 +165,10 @@ static void without_effect(void)
 		strcat(many, "<v:x\xc3\xa4/>");
 	strcat(many, "</v:lease>");
 	ok(with_metadata(many, DOMXML_REMARKS) && domxml_remarks(doc)->n == 32, "thousands end at what anybody reads");
+	for (EACH(const struct remark *, remark, domxml_remarks(doc)->list, domxml_remarks(doc)->n))
+		remark_add(&all, remark->fix, "%s", remark->text);
+	remark_add(&all, "-", "starts without a lease");
+	ok(all.n == 33, "and hide no remark that is not about the metadata");
 }
 
 /* As libvirt prints them of a running domain. */
