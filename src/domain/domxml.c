@@ -11,6 +11,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +24,7 @@ static bool has(const char *xml, size_t len, const char *what)
 	return memmem(xml, len, what, strlen(what)) != NULL;
 }
 
-/* Might there be a hostdev of this type? Its model, vfio-pci, counts too. */
+/* Might there be a hostdev of this type? Its model, vfio-pci, counts too, and a '&', which can begin a character. */
 static bool has_hostdev(const char *xml, size_t len, const char *type)
 {
 	static const char open[] = "<hostdev";
@@ -34,7 +35,7 @@ static bool has_hostdev(const char *xml, size_t len, const char *type)
 		/* No tag has a '<' in it. */
 		next = memchr(xml, '<', (size_t)(end - xml));
 		len = (size_t)((next ? next : end) - xml);
-		if (has(xml, len, type))
+		if (has(xml, len, type) || memchr(xml, '&', len))
 			return true;
 	}
 	return false;
@@ -235,22 +236,45 @@ static bool locate_attrs(struct mark *mark, enum part part, struct span tag)
 	return scan_tag_is(tag, names[part]) && !xml_attr_name(mark->elems[part], n);
 }
 
-/* Locates the marks. -EINVAL: the start tags in the bytes are not those of the elements that libxml2 found. */
+/* An element of a vGPU. */
+struct place {
+	const struct xml_elem *elem;
+	struct mark *mark;
+	enum part part;
+};
+
+static int compare_places(const void *a, const void *b)
+{
+	uintptr_t one = (uintptr_t)((const struct place *)a)->elem, other = (uintptr_t)((const struct place *)b)->elem;
+
+	return one < other ? -1 : one > other;
+}
+
+/*
+ * Locates the marks. -EINVAL: the start tags in the bytes are not those of the elements that libxml2 found. A hostile
+ * document has 256 vGPUs and millions of elements, so the places are sorted.
+ */
 static int locate(struct domxml *doc, const struct xml_doc *tree, struct err *err)
 {
-	const struct xml_elem *elem = xml_root(tree);
+	autofree struct place *places = mem_new(doc->request.nvgpus * PARTS + 1, sizeof(*places));
 	struct span rest = { doc->xml, doc->xml + doc->len }, tag;
+	struct place key = { .elem = xml_root(tree) };
+	const struct place *place;
 	bool found = true;
+	size_t n = 0;
 	int r;
 
-	while ((r = scan_tag(&rest, &tag)) > 0 && elem && found) {
-		for (size_t i = 0; i < doc->request.nvgpus; i++)
-			for (enum part part = 0; part < PARTS && found; part++)
-				if (doc->marks[i].elems[part] == elem)
-					found = locate_attrs(&doc->marks[i], part, tag);
-		elem = xml_following(elem);
+	for (size_t i = 0; i < doc->request.nvgpus; i++)
+		for (enum part part = 0; part < PARTS; part++)
+			if (doc->marks[i].elems[part])
+				places[n++] = (struct place){ doc->marks[i].elems[part], &doc->marks[i], part };
+	qsort(places, n, sizeof(*places), compare_places);
+	while ((r = scan_tag(&rest, &tag)) > 0 && key.elem && found) {
+		place = bsearch(&key, places, n, sizeof(*places), compare_places);
+		found = !place || locate_attrs(place->mark, place->part, tag);
+		key.elem = xml_following(key.elem);
 	}
-	return r == 0 && !elem && found
+	return r == 0 && !key.elem && found
 		       ? 0
 		       : err_set(err, EINVAL,
 				 "domain XML: cannot be edited: its tags do not match the elements that libxml2 finds");

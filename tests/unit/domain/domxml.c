@@ -2,6 +2,7 @@
 /* A domain's XML: what it asks for, and what is refused. */
 #include <dlfcn.h>
 #include <sys/resource.h>
+#include <time.h>
 
 #include "base/text.h"
 #include "lib/messages.h"
@@ -35,10 +36,12 @@ static void loading(void)
 {
 	static const char none[] = DOMAIN_XML("<devices>" PCI_XML("bus='1'") "</devices>");
 	static const char mdev[] = DOMAIN("", MDEV_XML(A)), lease[] = DOMAIN(LEASE(""), "");
+	static const char spelt[] = "<hostdev mode='subsystem' type='&#109;dev' model='vfio-pci'>";
 	struct rlimit was, few;
 
 	ok(domxml_concerns(mdev, strlen(mdev)), "an mdev may concern us");
 	ok(domxml_concerns(lease, strlen(lease)), "so may our metadata");
+	ok(domxml_concerns(spelt, strlen(spelt)), "and a type in which a letter is written as its number");
 	ok(!domxml_concerns(none, strlen(none)) && !domxml_concerns("", 0), "a domain with neither does not");
 	ok(!domxml_concerns(mdev, (size_t)(strstr(mdev, "mdev'") - mdev)), "nor does what stands behind its end");
 	ok(!dlopen(XML_SONAME, RTLD_LAZY | RTLD_NOLOAD), "that takes no libxml2");
@@ -165,6 +168,37 @@ static void many(void)
 		else
 			refused(xml, "M_TOO_MANY_VGPUS", "one more is");
 	}
+}
+
+/* The processor time for a document with `n` vGPUs and many other elements. */
+static double seconds_for(int n)
+{
+	enum { OTHERS = 400000 };
+	static const char other[] = "<a/>";
+	static char hostdevs[1 << 20], xml[sizeof(hostdevs) + OTHERS * sizeof(other)];
+	char *end = xml;
+	clock_t began;
+
+	hostdevs[0] = '\0';
+	for (int i = 0; i < n; i++)
+		text_add(hostdevs, sizeof(hostdevs),
+			 HOSTDEV("type='mdev' model='vfio-pci'", "uuid='00000000-0000-0000-0000-000000000%03x'"), i);
+	end = stpcpy(end, "<domain><name>a</name>" UUID_XML "<devices>");
+	end = stpcpy(end, hostdevs);
+	for (int i = 0; i < OTHERS; i++)
+		end = stpcpy(end, other);
+	stpcpy(end, "</devices></domain>");
+	began = clock();
+	ok(request_of(xml, 0)->nvgpus == (size_t)n, "%d vGPUs are found among other elements", n);
+	return (double)(clock() - began) / CLOCKS_PER_SEC;
+}
+
+static void many_elements(void)
+{
+	const double one = seconds_for(1), most = seconds_for(REQUEST_MAX);
+
+	if (!ok(most < 3 * one, "an element is not compared with each of many vGPUs"))
+		printf("# %.3f and %.3f seconds\n", one, most);
 }
 
 static void pci_devices(void)
@@ -358,4 +392,4 @@ static void hostile(void)
 	parse_bytes("", 0, 0);
 }
 
-TESTS(loading, identity, mdevs, many, pci_devices, metadata, bad_metadata, nearness, hostile)
+TESTS(loading, identity, mdevs, many, many_elements, pci_devices, metadata, bad_metadata, nearness, hostile)
