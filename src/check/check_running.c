@@ -11,7 +11,7 @@
 #include "look/libvirt_files.h"
 #include "look/running.h"
 
-/* A Nova instance whose definition has a vGPU. */
+/* A Nova instance whose definition or live XML has a vGPU. */
 struct flavored {
 	char flavor[INSTANCE_SIZE];
 	const char *instance;
@@ -94,23 +94,17 @@ static bool is_novas(const struct libvirt_file *file)
 	return memmem(file->text, file->len, DOMXML_NOVA_NS_PREFIX, strlen(DOMXML_NOVA_NS_PREFIX));
 }
 
-static struct flavored *find_flavored(const struct libvirt_files *disk, size_t *n)
+static void add_flavored(struct flavored **list, size_t *n, const struct libvirt_file *file)
 {
-	struct flavored *list = NULL;
+	autodomxml struct domxml *doc = NULL;
+	struct flavored *one;
 
-	*n = 0;
-	for (EACH(const struct libvirt_file *, file, disk->list, disk->n)) {
-		autodomxml struct domxml *doc = NULL;
-		struct flavored *one;
-
-		if (file->runs || !is_novas(file) || !domxml_concerns(file->text, file->len) || !parse(&doc, file, 0) ||
-		    !domxml_request(doc)->nvgpus)
-			continue;
-		one = mem_add(&list, n, sizeof(*one));
-		one->instance = file->name;
-		memcpy(one->flavor, domxml_request(doc)->flavor, sizeof(one->flavor));
-	}
-	return list;
+	if (!is_novas(file) || !domxml_concerns(file->text, file->len) || !parse(&doc, file, 0) ||
+	    !domxml_request(doc)->nvgpus)
+		return;
+	one = mem_add(list, n, sizeof(*one));
+	one->instance = file->name;
+	memcpy(one->flavor, domxml_request(doc)->flavor, sizeof(one->flavor));
 }
 
 /*
@@ -144,11 +138,17 @@ static const struct libvirt_file *find_definition(const struct libvirt_files *di
 
 void check_running(struct check *check)
 {
-	size_t n;
-	autofree struct flavored *flavored = find_flavored(check->disk, &n);
+	autofree struct flavored *flavored = NULL;
 	struct running running;
+	size_t n = 0;
 
 	running_read(&running, check->disk);
+	for (EACH(const struct libvirt_file *, file, check->disk->list, check->disk->n))
+		if (!file->runs)
+			add_flavored(&flavored, &n, file);
+	/* While libvirt's container is stopped, no definition can be read. */
+	for (EACH(const struct running_domain *, domain, running.list, running.n))
+		add_flavored(&flavored, &n, &domain->live);
 	for (EACH(const struct running_domain *, domain, running.list, running.n)) {
 		const struct libvirt_file *definition = find_definition(check->disk, domain->live.name);
 

@@ -135,7 +135,10 @@ flavored "$work/unplugged.xml" | runs /dev/stdin
 fails "an instance without a vGPU is no finding by itself" grep -q 'without a vGPU' < <(lease check)
 flavored "$work/nova.xml" | sed "s/$vm_uuid/${vm_uuid%??}77/" >"$configs/other.xml"
 holds "it is where another one of its flavor has one: a resize was reverted" says M_CHECK_LACKS_LIKE vm other < <(lease check | grep '^WARN')
+libvirt_runs other <"$configs/other.xml"
 rm "$configs/other.xml"
+holds "also if that one runs and its definition is not there: libvirt's container may be stopped" says M_CHECK_LACKS_LIKE vm other < <(lease check | grep '^WARN')
+rm "$root/run/libvirt/qemu/other.xml"
 cp "$work/nova.xml" "$configs/vm.xml"
 rm "$root/run/libvirt/qemu/vm.xml"
 for n in {1..16}; do make_device $card nvidia-222 "$(numbered $((n + 32)))"; done
