@@ -139,7 +139,7 @@ void fate_orphan(struct fate *fate, const struct fate_look *look, const struct v
 	char by[REASON_SIZE], open[REASON_SIZE], why[REASON_SIZE] = "";
 	/* The requesting domain's own XML keeps no variant VF. */
 	const char *but = vgpu->framework == FW_VARIANT && w->request ? w->request->name : NULL;
-	bool judged = (w->config->policy.reclaim_orphans || w->wide) && facts.typed;
+	bool judged = (alone || w->config->policy.reclaim_orphans || w->wide) && facts.typed;
 	int r = 0;
 
 	facts.named = judged ? fate_named(look, id, but, by) : NULL;

@@ -97,6 +97,18 @@ static void rebooted(void)
 	made(C, true);
 }
 
+/* A definition without a device, which has been idle since the boot, and which a domain's XML names by now. */
+static void named_definition(void)
+{
+	const struct definition definition = { .uuid = B, .parent = "mtty", .type = "mtty-1" };
+	struct fate fate;
+
+	must(sys_publish(store.seen, B, "1 1\n", 4));
+	fate_orphan(&fate, &look, MDEV("mtty", "mtty-1", B), 1, &definition);
+	ok(!fate.goes && !fate.free, "nor does a definition, which is not free if a domain names it");
+	ok(seen_since(&store, B, 1, 0, false) > 1, "its idle time starts anew, for when reclaim is changed");
+}
+
 static void judged(void)
 {
 	ok(!is_orphan(A, "", FW_MDEV), "not before the kernel says its type");
@@ -122,6 +134,7 @@ static void judged(void)
 	ok(is_orphan(A, "mtty-1", FW_MDEV), "unless that is asked for");
 	config.policy.reclaim_orphans = false;
 	ok(!is_orphan(A, "mtty-1", FW_MDEV), "with reclaim = never nothing foreign goes");
+	named_definition();
 	world.wide = true;
 	ok(!is_orphan(A, "mtty-1", FW_MDEV) && is_free, "but a look can still tell that nobody uses it");
 	ok(!is_orphan(B, "mtty-1", FW_MDEV) && !is_free, "or that a domain's XML names it");
