@@ -18,7 +18,7 @@ mutations() {
 no store lock where a release marks|src/act/release.c|/^int release_mark/,/^}/s/int r = store_lock(store, wait_ms, err);/int r = 0; (void)wait_ms;/
 a lease is written after its device is made|src/act/apply.c|/^static int lease_step/,/^}/s/return lease_put(apply->store, &done->now, err);/return step->kind == STEP_CREATE ? 0 : lease_put(apply->store, \&done->now, err);/
 a removal takes no lock|src/act/release.c|/^static int begin_removal/,/^}/s/removal->lock = store_lock_vgpu(.*/removal->lock = dup(store->run);/
-a removal does not look who has the device open|src/act/release.c|/^static int is_closed/,/^}/s/if (r == 1)/return 0;\n\tif (r == 1)/
+a removal does not look who has the device open|src/act/release.c|/^static int is_closed/,/^}/s/if (r != 1)/return 0;\n\tif (r != 1)/
 a removal does not read its lease again|src/act/release.c|/^static int begin_removal/,/^}/s/r = lock_releasing(/r = lock_lease(/
 a lease that has changed is claimed|src/act/release.c|/^int release_claim/,/^}/s/!lease_same(&now, lease)/0/
 an arrival is not refused to a domain that runs here|src/act/lifecycle_special.c|s/return runs ? err_set/return 0 \&\& runs ? err_set/
@@ -36,9 +36,9 @@ the child of a creation keeps no lock|src/act/apply_create.c|/^static int run_ch
 a work lock ends before its lease says the end|src/act/apply.c|/^int apply_step/,/^}/s/stays = r == -ETIMEDOUT;/stays = r == -ETIMEDOUT, end_work(done);/
 a start does not wait for whoever is at work on its vGPU|src/act/apply.c|/^static int begin_work/,/^}/s/work = store_lock_vgpu(.*/work = dup(apply->store->run);/
 an unanswered read counts as a removal|src/act/release.c|s/REMOVE_SLACK_MS, 0, err);/REMOVE_SLACK_MS, BOUNDED_ANSWER_MS, err);\n\tif (r == -EHOSTDOWN)\n\t\treturn 1;/
-a VF goes to a start although another domain has leased it|src/decide/plan_vf.c|/^bool plan_vf_prepare/,/^}/s/if (lease \&\& strcmp/if (0 \&\& strcmp/
+a VF goes to a start although another domain has leased it|src/decide/plan.c|/^bool plan_start/,/^}/s/if (lease \&\& strcmp/if (lease \&\& !pci \&\& strcmp/
 a removal that is refused counts as done|src/act/kernel_write.c|/^int kernel_remove/,/^}/s/^\t\tthere = kernel_exists(.*/\t\tif (r == -EPERM)\n\t\t\treturn 0;\n&/
-a plain VF without a guest counts as gone|src/look/inventory.c|/^enum presence inventory_presence/,/^}/s/return vf >= 0 /return 0 /
+a plain VF without a guest counts as gone|src/look/inventory.c|/^enum presence inventory_presence/,/^}/s/int r = /int r = vgpu->framework == FW_VF ? 0 : /
 an arrival reserves a VF before another domain's release has ended|src/decide/plan.c|s/ \&\& !is_reserved_late(p)//;s/^static bool is_reserved_late/__attribute__((unused)) &/
 END
 }
