@@ -58,7 +58,8 @@ static int read_beginning(int dir, const char *name, char **text, size_t *len)
 	return 0;
 }
 
-enum kind { DEFINITION, STATUS, SAVED };
+/* SNAPSHOTS: a directory with subdirectories of SAVED files, one for each domain. */
+enum kind { DEFINITION, STATUS, SAVED, SNAPSHOTS };
 
 /* Adds a file of the directory. Definitions and status files have the name DOMAIN.xml; others are skipped. */
 static int read_file(struct libvirt_files *files, int dir, const char *name, enum kind kind)
@@ -67,7 +68,7 @@ static int read_file(struct libvirt_files *files, int dir, const char *name, enu
 	char *text = NULL;
 	int r = -ENOENT;
 
-	if (kind == SAVED) {
+	if (kind >= SAVED) {
 		r = read_beginning(dir, name, &text, &len);
 	} else if (end > 4 && strcmp(name + end - 4, ".xml") == 0) {
 		end -= 4;
@@ -95,7 +96,6 @@ static void note_unread(struct libvirt_files *files, const struct host *host, co
 				 err_describe(code));
 }
 
-/* Snapshots and checkpoints are in subdirectories, one for each domain. */
 static int read_directory(struct libvirt_files *files, const struct host *host, const char *path, enum kind kind,
 			  struct err *err)
 {
@@ -108,9 +108,9 @@ static int read_directory(struct libvirt_files *files, const struct host *host, 
 		int code = -read_file(files, sys_list_fd(d), e->d_name, kind);
 		struct err noted;
 
-		if (code == EISDIR && kind == SAVED)
-			read_directory(files, host, file, kind, &noted);
-		else if (code)
+		if (code == EISDIR && kind == SNAPSHOTS)
+			read_directory(files, host, file, SAVED, &noted);
+		else if (code && !(code == EISDIR && kind == SAVED))
 			note_unread(files, host, file, kind, code);
 	}
 	if (errno)
@@ -214,8 +214,8 @@ bool libvirt_files_saved(struct libvirt_files *disk, const struct host *host, co
 	if (!disk->saved) {
 		disk->saved = mem_new(1, sizeof(*disk->saved));
 		read_directory(disk->saved, &view, SAVES "/save", SAVED, &noted);
-		read_directory(disk->saved, &view, SAVES "/snapshot", SAVED, &noted);
-		read_directory(disk->saved, &view, SAVES "/checkpoint", SAVED, &noted);
+		read_directory(disk->saved, &view, SAVES "/snapshot", SNAPSHOTS, &noted);
+		read_directory(disk->saved, &view, SAVES "/checkpoint", SNAPSHOTS, &noted);
 	}
 	file = libvirt_files_names(disk->saved, id, NULL);
 	unread = libvirt_files_unread(disk->saved, false);

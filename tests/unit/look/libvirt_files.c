@@ -136,10 +136,12 @@ static void saved(void)
 	TREE(tree,
 	     "var/lib/libvirt/qemu/save/vm1.save = LibvirtQemudSave <domain><uuid>" A "</uuid></domain>\n"
 	     "var/lib/libvirt/qemu/snapshot/vm2/before.xml = <domainsnapshot><domain><uuid>" B "</uuid></domain>\n"
+	     "var/lib/libvirt/qemu/snapshot/vm2/deeper/before.xml = <domain><uuid>" C "</uuid></domain>\n"
+	     "var/lib/libvirt/qemu/save/deeper/vm3.save = <domain><uuid>" C "</uuid></domain>\n"
 	     "var/lib/libvirt/qemu/save/link.save -> ../elsewhere\n");
 	read_files(&tree);
 	ok(is_saved(&tree, A) && is_saved(&tree, B), "what a saved image and a snapshot name is found");
-	ok(!is_saved(&tree, C), "and nothing else");
+	ok(!is_saved(&tree, C), "and nothing else, nor what lies deeper than libvirt puts it");
 	tree_remove(&tree, "var/lib/libvirt/qemu/save/vm1.save");
 	ok(is_saved(&tree, A), "a look reads them once, however often it asks");
 	read_files(&tree);
