@@ -82,7 +82,7 @@ int release_mark(struct store *store, const char *domain, int64_t asked_ms, int 
 	return r;
 }
 
-/* Locks the store, which the caller unlocks. 1: the lease is read; 0: there is none. */
+/* Locks the store, which the caller unlocks. 1: the lease is read; 0: it is missing. */
 static int lock_lease(struct store *store, const char *id, int wait_ms, struct lease *now, struct err *err)
 {
 	*now = (struct lease){ 0 };
@@ -378,6 +378,11 @@ static int take_turn(const struct sweep *sweep, size_t i, int64_t deadline_ms, i
 	return r;
 }
 
+static bool waits(int result)
+{
+	return result == -EBUSY || result == -EAGAIN;
+}
+
 /* Tries each waiting release once. Returns whether one still waits; false also after the deadline. */
 static bool take_turns(const struct sweep *sweep, int *results, int64_t deadline_ms)
 {
@@ -386,10 +391,11 @@ static bool take_turns(const struct sweep *sweep, int *results, int64_t deadline
 	int64_t now;
 
 	for (size_t i = 0; i < n && (now = sys_now_ms()) < deadline_ms; i++) {
-		if (results[i] == -EBUSY || results[i] == -EAGAIN)
-			results[i] = take_turn(sweep, i, n > 1 ? sooner(now + TURN_MS, deadline_ms) : deadline_ms,
-					       deadline_ms, false);
-		waiting |= results[i] == -EBUSY || results[i] == -EAGAIN;
+		if (!waits(results[i]))
+			continue;
+		results[i] = take_turn(sweep, i, n > 1 ? sooner(now + TURN_MS, deadline_ms) : deadline_ms, deadline_ms,
+				       false);
+		waiting |= waits(results[i]);
 	}
 	return waiting;
 }
