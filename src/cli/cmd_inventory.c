@@ -245,7 +245,7 @@ int status_read(struct status *status, struct cmd *cmd, struct err *err)
 	for (EACH(const struct inv_device *, device, inv->devices, inv->ndevices))
 		if (!lease_find(leases, device->vgpu.id))
 			add_vgpu(status, &device->vgpu, NULL);
-	qsort(status->vgpus, status->nvgpus, sizeof(*status->vgpus), by_row);
+	mem_sort(status->vgpus, status->nvgpus, sizeof(*status->vgpus), by_row);
 	next = status->vgpus;
 	status->rows[status->nrows].card = &unknown;
 	/* Keep pGPUs with a matching vGPU. Without --domain and --state, also keep those of --type (default: all). */

@@ -268,7 +268,7 @@ static int locate(struct domxml *doc, const struct xml_doc *tree, struct err *er
 		for (enum part part = 0; part < PARTS; part++)
 			if (doc->marks[i].elems[part])
 				places[n++] = (struct place){ doc->marks[i].elems[part], &doc->marks[i], part };
-	qsort(places, n, sizeof(*places), compare_places);
+	mem_sort(places, n, sizeof(*places), compare_places);
 	while ((r = scan_tag(&rest, &tag)) > 0 && key.elem && found) {
 		place = bsearch(&key, places, n, sizeof(*places), compare_places);
 		found = !place || locate_attrs(place->mark, place->part, tag);

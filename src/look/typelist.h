@@ -31,7 +31,7 @@ struct typelist_item {
 };
 
 struct typelist {
-	struct typelist_item *items; /* in the order of the list, each type once; the caller frees them */
+	struct typelist_item *items; /* each type once; the caller frees them */
 	size_t n;
 	bool whole; /* complete, except perhaps for MIG-backed types */
 };
