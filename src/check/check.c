@@ -155,14 +155,23 @@ static void run_all(struct check *check)
 int check_plan(struct check *check, const struct config *config, const struct request *request, enum plan_mode mode,
 	       struct err *err)
 {
+	static const struct request nothing;
+	struct world *world = check->world;
+	int r;
+
 	if (check->no_start.code) {
 		*err = check->no_start;
 		return -err->code;
 	}
-	check->world->config = config;
-	check->world->asked = request;
-	check->world->mode = mode;
-	return preview_plan(&check->plan, check->world, err);
+	world->config = config;
+	world->asked = request;
+	world->mode = mode;
+	r = preview_plan(&check->plan, world, err);
+	/* The caller may free its request and configuration before the next check reads the world. */
+	world->config = check->config;
+	world->asked = world->request = &nothing;
+	world->mode = PLAN_PREPARE;
+	return r;
 }
 
 /*
@@ -188,8 +197,6 @@ static void give_back(struct world *world, const struct config *config)
 	struct err ignored;
 
 	world->config = config;
-	world->asked = NULL;
-	world->mode = PLAN_PREPARE;
 	for (size_t i = 0; i < world->inv.ndevices; i++)
 		world->inv.devices[i].facts = (struct device_facts){ 0 };
 	for (size_t i = 0; i < world->inv.nparents; i++)
