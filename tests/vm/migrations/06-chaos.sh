@@ -165,21 +165,28 @@ devices_fit() {
 	done
 }
 in_peace() { answers && leases_fit && devices_fit; }
-# Killed in the middle of a migration, libvirt 11.3 can be left with a QEMU of whose end it never hears, or with a job that
-# never ends. What an operator does then is done here, too, and told.
+# Killed in the middle of a migration, libvirt 11.3 can be left with a QEMU of whose end it never hears, even after a restart,
+# or with a job that never ends. What an operator does then is done here, too, and told.
 restart_libvirtd() {
 	echo "# libvirtd of $(hostname) is started again: $1"
 	systemctl restart libvirtd
 	within 60 answers
 }
-see_the_dead() {
+the_dead() {
 	local file
 	for file in /run/libvirt/qemu/k?.pid; do
-		if [ -f "$file" ] && ! kill -0 "$(<"$file")" 2>/dev/null; then
-			restart_libvirtd "it has not seen the end of $file"
-			return
-		fi
+		! [ -f "$file" ] || kill -0 "$(<"$file")" 2>/dev/null || echo "${file%.pid}"
 	done
+}
+none_is_dead() { same "$(the_dead)" ''; }
+see_the_dead() {
+	local file
+	none_is_dead && return
+	restart_libvirtd "it has not seen the end of $(the_dead | xargs)"
+	within 30 none_is_dead && return
+	systemctl stop libvirtd
+	for file in $(the_dead); do rm -f "$file".{pid,xml}; done
+	restart_libvirtd "it had still not seen it, and its status files are removed"
 }
 # One attempt to end every domain; succeeds where none was there. What libvirt was asked for before (a start whose client is
 # gone) can still come to pass, so once is not enough: the checks ask until nobody runs. What was done is in WORK/ends.
@@ -194,6 +201,7 @@ end_all() {
 		if ! said=$(timeout 60 virsh -q destroy "$name" 2>&1); then
 			shot_guest "$name"
 			restart_libvirtd "it does not end $name: $said"
+			see_the_dead
 		fi
 	done >>"$WORK/ends"
 	same "$names" ''
