@@ -62,7 +62,7 @@ if sys.argv[1:] == ["tested"]:
     messages = list(tested())
     for key, text in messages:
         for missing in unexplained(ANCHOR.sub("", text), guide):
-            print(f"{key}: {missing}")
+            print(f"{key}: {GUIDE} has not: {missing}")
     sys.exit(None if messages else "no message was looked for")
 lines = pathlib.Path(EXCEPTIONS).read_text().splitlines()
 excepted = {line: 0 for line in lines if line and not line.startswith("#")}
