@@ -13,17 +13,16 @@
 #include "internal.h"
 #include "act/fate_facts.h"
 
-/* Excludes pGPUs whose lock a start could not take. */
-static void exclude_unlockable(struct world *world)
+/* Excludes pGPUs whose drivers hang in a creation. */
+static void exclude_hung(struct world *world)
 {
 	for (size_t g = 0; world->mode == PLAN_PREPARE && g < world->inv.npgpus; g++) {
 		const char *address = world->inv.pgpus[g]->address;
 		struct failed_attempt *attempt;
 		struct err err;
 
-		if (store_would_lock_pgpu(world->host, address, &err) == 0 &&
-		    (!store_lock_hung(world->store, address, policy_create_ms(&world->config->policy)) ||
-		     store_lock_holder(world->store, address, 0, &err) == 0))
+		if (!store_lock_hung(world->store, address, policy_create_ms(&world->config->policy)) ||
+		    store_lock_holder(world->store, address, 0, &err) == 0)
 			continue;
 		attempt = mem_add(&world->failed_attempts, &world->nfailed_attempts, sizeof(*attempt));
 		attempt->cause = CAUSE_FAILED;
@@ -49,7 +48,7 @@ static int check_seen(const struct plan *plan, const struct world *world, struct
 
 static int make_plan(struct plan *plan, struct world *world, struct err *err)
 {
-	exclude_unlockable(world);
+	exclude_hung(world);
 	plan_free(plan);
 	plan_make(plan, world);
 	if (plan->kind == PLAN_REFUSE && !world->wide) {
@@ -94,21 +93,21 @@ int preview_plan(struct plan *plan, struct world *world, struct err *err)
 
 static int look_at_leases(struct preview *p, struct err *err)
 {
-	bool arrives = p->world.mode != PLAN_PREPARE;
-	struct store_space space;
-	int r = 0;
+	size_t added = 0;
 
-	store_space(p->lifecycle->host->root, "run/vgpu-lease/leases", &space);
-	if (p->plan.kind == PLAN_REMOVE && !space.code)
-		return 0;
-	for (size_t i = 0; r == 0 && i < p->plan.nsteps; i++) {
+	for (size_t i = 0; i < p->plan.nsteps; i++) {
 		const char *id = p->plan.steps[i].vgpu.id;
 		const struct lease *lease = lease_find(&p->world.leases, id);
 
-		if (!arrives || !lease || lease->state == LEASE_RESERVED)
-			r = lease_would_put(&p->store, id, &space, err);
+		/* An arrival only delays the release of the domain's own device. */
+		if (p->world.mode != PLAN_PREPARE && lease && lease->state != LEASE_RESERVED)
+			continue;
+		/* The removals of a PLAN_REMOVE free space. */
+		added += !lease && p->plan.kind != PLAN_REMOVE;
+		if (lease_would_put(&p->store, id, lease ? 0 : added, err) < 0)
+			return -err->code;
 	}
-	return r;
+	return 0;
 }
 
 static int make_xml(struct preview *p, struct err *err)

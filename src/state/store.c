@@ -136,52 +136,24 @@ void store_space(int root, const char *path, struct store_space *space)
 	space->files = fs.f_files ? fs.f_ffree : LLONG_MAX;
 }
 
-/* The error of a directory or lock file that a start would find or make. */
-static int look_at(const struct host *host, const char *path, bool is_lock, struct err *err)
-{
-	struct store_space space;
-	struct stat st;
-	int code = 0;
-
-	if (fstatat(host->root, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		code = errno;
-	else if (is_lock && !S_ISREG(st.st_mode))
-		code = S_ISDIR(st.st_mode)    ? EISDIR
-		       : S_ISLNK(st.st_mode)  ? ELOOP
-		       : S_ISFIFO(st.st_mode) ? ESPIPE
-					      : ENXIO;
-	else if (!is_lock)
-		code = !S_ISDIR(st.st_mode) ? ENOTDIR : !store_trusts(host, &st) ? EPERM : 0;
-	if (code == ENOENT) {
-		store_space(host->root, path, &space);
-		code = space.code || space.files ? -space.code : ENOSPC;
-	}
-	if (code == 0)
-		return 0;
-	return is_lock ? lock_error(err, code, path + strlen(STORE_RUN "/")) : store_dir_error(err, code, path);
-}
-
-int store_would_lock_pgpu(const struct host *host, const char *pgpu, struct err *err)
-{
-	char path[PARENT_SIZE + 32];
-
-	snprintf(path, sizeof(path), STORE_RUN "/pgpu/%s.lock", pgpu);
-	return sys_exists(host->root, path) ? look_at(host, path, true, err) : 0;
-}
-
 int store_would_open(const struct host *host, struct err *err)
 {
-	static const struct {
-		const char *path;
-		bool is_lock;
-	} parts[] = {
-		{ STORE_RUN, false },         { STORE_RUN "/leases", false },     { STORE_RUN "/seen", false },
-		{ STORE_RUN "/pgpu", false }, { STORE_RUN "/" STORE_LOCK, true }, { STORE_RUN "/" STORE_WORK, true },
-	};
+	static const char *const paths[] = { STORE_RUN, STORE_RUN "/leases", STORE_RUN "/seen", STORE_RUN "/pgpu" };
+	struct store_space space;
+	struct stat st;
 
-	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
-		if (look_at(host, parts[i].path, parts[i].is_lock, err) < 0)
-			return -err->code;
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+		int code = fstatat(host->root, paths[i], &st, AT_SYMLINK_NOFOLLOW) < 0 ? errno : 0;
+
+		if (code == 0) {
+			code = !S_ISDIR(st.st_mode) ? ENOTDIR : store_trusts(host, &st) ? 0 : EPERM;
+		} else if (code == ENOENT) {
+			store_space(host->root, paths[i], &space);
+			code = space.code || space.files ? -space.code : ENOSPC;
+		}
+		if (code)
+			return store_dir_error(err, code, paths[i]);
+	}
 	return 0;
 }
 

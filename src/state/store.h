@@ -62,14 +62,10 @@ struct store_space {
 /* Does store_open() with `make` accept this directory? */
 bool store_trusts(const struct host *host, const struct stat *directory);
 
-/* store_space() and the functions store_would_...() write nothing. */
 void store_space(int root, const char *path, struct store_space *space);
 
-/* The error that store_open() with `make` or store_lock() would give, other than a time-out. */
+/* The error that store_open() with `make` would give. Writes nothing. */
 int store_would_open(const struct host *host, struct err *err);
-
-/* The error that store_lock_pgpu() would give, other than a time-out, if a lease can be written. */
-int store_would_lock_pgpu(const struct host *host, const char *pgpu, struct err *err);
 
 #define autostore __attribute__((cleanup(store_close))) /* for a store passed to store_open() */
 
@@ -153,8 +149,8 @@ int lease_get_locked(struct store *store, int wait_ms, const char *id, struct le
 /* Writes the lease, with the present time and this process as its writer. Needs the store's lock. */
 int lease_put(const struct store *store, struct lease *lease, struct err *err);
 
-/* The error that lease_put() would give with `space`, from which it deducts the lease. Writes nothing. */
-int lease_would_put(const struct store *store, const char *id, struct store_space *space, struct err *err);
+/* The error that lease_put() would give for the last of `added` new leases, or (0) an existing one. Writes nothing. */
+int lease_would_put(const struct store *store, const char *id, size_t added, struct err *err);
 
 /* Is a `releasing` lease left to the hook that marked it, which waits up to release_wait for the vGPU? */
 bool lease_is_hooks(const struct lease *lease, int release_wait_s);

@@ -169,19 +169,14 @@ int lease_put(const struct store *store, struct lease *lease, struct err *err)
 	return r < 0 ? not_written(-r, id, "written", err) : 0;
 }
 
-int lease_would_put(const struct store *store, const char *id, struct store_space *space, struct err *err)
+int lease_would_put(const struct store *store, const char *id, size_t added, struct err *err)
 {
-	struct stat st;
+	struct store_space space;
 
-	if (space->code)
-		return not_written(-space->code, id, "written", err);
-	if (store->leases >= 0 && fstatat(store->leases, id, &st, AT_SYMLINK_NOFOLLOW) == 0)
-		return 0;
-	if (space->bytes < SYS_OVERWRITE_MAX || !space->files)
-		return not_written(ENOSPC, id, "written", err);
-	space->bytes -= SYS_OVERWRITE_MAX;
-	space->files--;
-	return 0;
+	store_space(store->host->root, STORE_RUN "/leases", &space);
+	if (!space.code && (space.bytes < added * SYS_OVERWRITE_MAX || space.files < added))
+		space.code = -ENOSPC;
+	return space.code ? not_written(-space.code, id, "written", err) : 0;
 }
 
 int lease_drop(const struct store *store, const char *id, struct err *err)
