@@ -150,7 +150,7 @@ static void look_at_card(struct check *check, const struct inv_pgpu *card)
 	check_at(check, "%s", card->address);
 	if (pooled->in_pool) {
 		look_at_pooled(check, card);
-	} else if (pooled->contested) {
+	} else if (!section && pooled->claim > CLAIM_DEFAULT) {
 		for (EACH(const struct section *, s, check->config->sections, check->config->nsections))
 			if (pool_means(s, card))
 				explains(check, s);

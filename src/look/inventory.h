@@ -55,11 +55,10 @@ enum claim { CLAIM_NONE, CLAIM_DEFAULT, CLAIM_MATCH, CLAIM_ADDRESS };
 /* What the configuration assigns to a card. pool_make() sets it. */
 struct pool_card {
 	const struct config *config;
-	const struct section *section; /* the card's section, preferably one whose type the card offers; NULL: none */
+	const struct section *section; /* prefers a type that the card offers; NULL: none, or several claim the card */
 	const struct section *whole;   /* the section of the card itself and of VFs that no section names; NULL: none */
 	enum claim claim;
 	bool in_pool;
-	bool contested; /* two sections claim the card, so neither gets it */
 	char reason[REASON_SIZE];
 };
 

@@ -127,10 +127,10 @@ static const struct section *offered_or(const struct inv_pgpu *card, const struc
 }
 
 /*
- * Sets the card's claim, and the section of the whole card, among those that have the highest claim. With several types
- * per card, prefers a section whose type the card offers. With one type per card, two sections that name or match the
- * card conflict, except if both match it and the card offers the type of only one. The first default section wins.
- * A card whose VFs are named has no default section, but its section can be that of the VFs.
+ * Sets the card's claim, and its sections, or explains why it has none although it is claimed. The section of the whole
+ * card is one of those with the highest claim, preferably one whose type the card offers. With one type per card, the
+ * first default section wins, but two sections that name or match the card conflict, except if both match it and the
+ * card offers the type of only one. A card whose VFs are named has no default section, but can have that of the VFs.
  */
 static void claim_card(struct inv_pgpu *card)
 {
@@ -156,11 +156,10 @@ static void claim_card(struct inv_pgpu *card)
 			second = s;
 		first = first ? first : s;
 		pool->whole = offered_or(card, pool->whole, s);
+		if (pool->claim == CLAIM_DEFAULT && !config->policy.several_types)
+			break;
 	}
-	if (!config->policy.several_types && (!second || pool->claim == CLAIM_DEFAULT)) {
-		pool->whole = first;
-	} else if (!config->policy.several_types && !(pool->claim == CLAIM_MATCH && noffered == 1)) {
-		pool->contested = true;
+	if (second && !config->policy.several_types && !(pool->claim == CLAIM_MATCH && noffered == 1)) {
 		explain(card, "configured for both %s and %s; choose one", first->type, second->type);
 		pool->whole = NULL;
 		return;
@@ -183,15 +182,6 @@ bool pool_moved(const struct section *s, const struct inv_pgpu *card, char reaso
 	return true;
 }
 
-/* Did a section first use the address for another device? Sets the reason. */
-static bool explain_moved(struct inv_pgpu *card)
-{
-	for (size_t i = 0; i < card->pool.config->nsections; i++)
-		if (pool_moved(&card->pool.config->sections[i], card, card->pool.reason))
-			return true;
-	return false;
-}
-
 static void explain_unnamed(struct inv_pgpu *card)
 {
 	const struct config *config = card->pool.config;
@@ -210,23 +200,23 @@ static void explain_unnamed(struct inv_pgpu *card)
 static void settle_card(struct inv_pgpu *card)
 {
 	struct pool_card *pool = &card->pool;
+	const struct config *config = pool->config;
 	bool offered, by_default;
 	const char *type;
 
 	claim_card(card);
-	if (pool->contested)
-		return;
-	if (!pool->section) {
+	if (!pool->section && !*pool->reason)
 		explain_unnamed(card);
+	if (!pool->section)
 		return;
-	}
 	type = pool->section->type;
 	offered = inventory_offer(card, type);
 	by_default = !offered && pool->claim == CLAIM_DEFAULT && !card->silent;
 	if (by_default)
 		pool->section = NULL;
-	else if (explain_moved(card))
-		return;
+	for (EACH(const struct section *, s, config->sections, config->nsections))
+		if (!by_default && pool_moved(s, card, pool->reason))
+			return;
 	if (!card->ready)
 		explain(card, "%s", card->reason);
 	else if (offered)
@@ -235,7 +225,7 @@ static void settle_card(struct inv_pgpu *card)
 		explain(card,
 			"cannot tell whether it supports %s while it holds other vGPUs; if it does, name it in [mdev_%s]",
 			type, type);
-	else if (by_default && pool->config->policy.several_types)
+	else if (by_default && config->policy.several_types)
 		explain(card, "supports no enabled type");
 	else if (!by_default && strcmp(card->gone, type) == 0)
 		explain(card,

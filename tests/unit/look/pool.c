@@ -67,9 +67,9 @@ static void run(const struct row *row)
 		const struct pool_card *card = &pgpu->pool;
 
 		text_add(result, sizeof(result), "%s%s %s%s", g ? ", " : "", pgpu->address,
-			 card->contested ? "?"
-			 : card->section ? card->section->type
-					 : "-",
+			 card->section                 ? card->section->type
+			 : card->claim > CLAIM_DEFAULT ? "?"
+						       : "-",
 			 card->in_pool ? "" : "!");
 		for (int p = 0; pgpu->sriov && p < pgpu->nparents; p++)
 			add_vf(result, &w, pgpu->parents[p]);
