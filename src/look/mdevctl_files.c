@@ -19,18 +19,13 @@
 
 enum { DEFINITION_MAX = 64 << 10, PATH_SIZE = sizeof(DEFINITIONS) + PARENT_SIZE + UUID_SIZE };
 
-/* Collects definitions, from the host as libvirt sees it. */
+/* Collects definitions, from the host as libvirt sees it. Reading continues after an error; `err` has the last one. */
 struct reading {
 	const struct host *host;
 	struct definition *list;
 	size_t n;
-	struct err *err, later; /* reading continues after an error; only the first one is reported */
+	struct err *err;
 };
-
-static struct err *err_of(struct reading *reading)
-{
-	return reading->err->code ? &reading->later : reading->err;
-}
 
 static int invalid(const struct host *host, const char *path, const char *wrong, struct err *err)
 {
@@ -65,13 +60,13 @@ static void add_one(struct reading *reading, const char *parent, const char *uui
 	const char *wrong;
 	struct stat st;
 
-	if (read_text(&text, path, &st, reading->host, parent, uuid, err_of(reading)) <= 0)
+	if (read_text(&text, path, &st, reading->host, parent, uuid, reading->err) <= 0)
 		return;
 	wrong = json_read(text, fields, ARRAY_SIZE(fields));
 	if (!wrong && !type_parse(type, word))
 		wrong = fields[0].found ? "mdev_type is not a type ID" : "mdev_type is missing";
 	if (wrong) {
-		invalid(reading->host, path, wrong, err_of(reading));
+		invalid(reading->host, path, wrong, reading->err);
 		return;
 	}
 	one = mem_add(&reading->list, &reading->n, sizeof(*one));
@@ -96,14 +91,12 @@ static bool next_name(DIR *d, bool (*parse)(char *, const char *), char *name)
 static void read_parent(struct reading *reading, int dir, const char *parent)
 {
 	autoclosedir DIR *d = sys_list(dir, parent);
-	int code = d ? 0 : errno;
 	char uuid[UUID_SIZE];
 
-	while (next_name(d, uuid_parse, uuid))
+	while (d && next_name(d, uuid_parse, uuid))
 		add_one(reading, parent, uuid);
-	code = d ? errno : code;
-	if (code && code != ENOTDIR && code != ENOENT)
-		err_sys(err_of(reading), code, "%s/" DEFINITIONS "/%s", reading->host->name, parent);
+	if (errno && errno != ENOTDIR && errno != ENOENT)
+		err_sys(reading->err, errno, "%s/" DEFINITIONS "/%s", reading->host->name, parent);
 }
 
 static int by_place(const void *a, const void *b)
@@ -130,7 +123,7 @@ int mdevctl_definitions(struct definition **list, size_t *n, const struct host *
 			read_parent(&reading, sys_list_fd(d), parent);
 	}
 	if (errno)
-		err_sys(err_of(&reading), errno, "%s/" DEFINITIONS, host->name);
+		err_sys(err, errno, "%s/" DEFINITIONS, host->name);
 	mem_sort(reading.list, reading.n, sizeof(*reading.list), by_place);
 	*list = reading.list;
 	*n = reading.n;

@@ -49,7 +49,7 @@ bool mdevctl_defines(const struct host *host, const char *uuid, const char *pare
 
 /*
  * Lists the definitions of this UUID (NULL: all), sorted by parent and UUID; the caller frees the list. Leaves out
- * definitions that are invalid or cannot be read, and returns the first such error together with the list.
+ * definitions that are invalid or cannot be read, and returns such an error together with the list.
  */
 int mdevctl_definitions(struct definition **list, size_t *n, const struct host *host, const char *uuid,
 			struct err *err);
