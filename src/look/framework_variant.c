@@ -111,21 +111,22 @@ static void add_type(struct inventory *inv, const struct inv_pgpu *pgpu, const c
 		return;
 	text_copy(type->name, sizeof(type->name), name ? name : id);
 	type->framebuffer_mib = typelist_framebuffer(type->name, &type->slices);
+	if (!type->slices && type->framebuffer_mib > pgpu->model->whole_mib)
+		pgpu->model->whole_mib = type->framebuffer_mib;
 }
 
-/* Reads the list of the card's first free VF. Without a free VF, the list is empty. */
-static void read_listed(struct inv_reader *reader, struct inv_pgpu *pgpu)
+/* Finds the model among the cards before this one, or reads its record. */
+static struct inv_model *model_of(const struct inv_reader *reader, const struct inv_pgpu *pgpu)
 {
-	const struct inv_parent *vf = inv_free_vf(pgpu);
-	int r;
+	struct inv_pgpu *const *cards = reader->inv->pgpus;
+	struct inv_model *model = mem_new(1, sizeof(*model));
 
-	pgpu->listed = mem_new(1, sizeof(*pgpu->listed));
-	typelist_key(pgpu->record, pgpu->vendor, pgpu->device, pgpu->subsystem, reader->inv->nvidia_driver);
-	r = vf ? read_list(pgpu->listed, reader->host, pgpu->address, vf->name) : 0;
-	if (r == -ETIMEDOUT)
-		inv_silent(pgpu);
-	else if (r < 0)
-		inv_not_ready(pgpu, "creatable_vgpu_types cannot be read: %s", err_describe(-r));
+	typelist_key(model->record, pgpu->vendor, pgpu->device, pgpu->subsystem, reader->inv->nvidia_driver);
+	for (size_t i = 0; cards[i] != pgpu; i++)
+		if (cards[i]->model && strcmp(cards[i]->model->record, model->record) == 0)
+			return cards[i]->model;
+	typelist_recall(&model->recorded, reader->host, model->record);
+	return model;
 }
 
 /*
@@ -137,8 +138,8 @@ static bool has_sizes(const struct typelist *list)
 {
 	int size = 0, slices;
 
-	for (size_t i = 0; i < list->n; i++) {
-		int mib = typelist_framebuffer(list->items[i].name, &slices);
+	for (EACH(const struct typelist_item *, item, list->items, list->n)) {
+		int mib = typelist_framebuffer(item->name, &slices);
 
 		if (mib <= 0 || slices)
 			continue;
@@ -149,46 +150,22 @@ static bool has_sizes(const struct typelist *list)
 	return false;
 }
 
-/* The next card of this model after number *i; NULL: no more. */
-static const struct inv_pgpu *next_of_model(const struct inventory *inv, const struct inv_pgpu *model, size_t *i)
+/* Reads the list of the card's first free VF. Without a free VF, the list is empty. */
+static void read_listed(struct inv_reader *reader, struct inv_pgpu *pgpu)
 {
-	while (*i < inv->npgpus) {
-		const struct inv_pgpu *card = inv->pgpus[(*i)++];
+	const struct inv_parent *vf = inv_free_vf(pgpu);
+	struct inv_model *model = model_of(reader, pgpu);
+	int r = vf ? read_list(&pgpu->listed, reader->host, pgpu->address, vf->name) : 0;
 
-		if (card->listed && strcmp(card->vendor, model->vendor) == 0 &&
-		    strcmp(card->device, model->device) == 0 && strcmp(card->subsystem, model->subsystem) == 0)
-			return card;
-	}
-	return NULL;
-}
-
-/*
- * Adds all known types of the card's model: recorded types, types that cards list now, and types of existing vGPUs. If
- * an empty card lists all time-sliced types, the record adds only MIG-backed types.
- */
-static void add_types(struct inv_reader *reader, struct inv_pgpu *pgpu)
-{
-	struct inventory *inv = reader->inv;
-	const struct inv_pgpu *card;
-	bool seen_whole = false;
-	int slices;
-
-	for (size_t i = 0; (card = next_of_model(inv, pgpu, &i));)
-		seen_whole |= !inventory_next_on(inv, card, NULL) && has_sizes(card->listed);
-	pgpu->recorded = mem_new(1, sizeof(*pgpu->recorded));
-	typelist_recall(pgpu->recorded, reader->host, pgpu->record);
-	pgpu->types_whole = pgpu->recorded->whole || seen_whole;
-	for (EACH(const struct typelist_item *, item, pgpu->recorded->items, pgpu->recorded->n)) {
-		typelist_framebuffer(item->name, &slices);
-		if (!seen_whole || slices)
-			add_type(inv, pgpu, item->type, item->name);
-	}
-	for (size_t i = 0; (card = next_of_model(inv, pgpu, &i));)
-		for (size_t k = 0; k < card->listed->n; k++)
-			add_type(inv, pgpu, card->listed->items[k].type, card->listed->items[k].name);
-	pgpu->types_hid = !pgpu->types_whole && inventory_next_on(inv, pgpu, NULL);
-	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, pgpu, d));)
-		add_type(inv, pgpu, d->vgpu.type, NULL);
+	pgpu->model = model;
+	if (r == -ETIMEDOUT)
+		inv_silent(pgpu);
+	else if (r < 0)
+		inv_not_ready(pgpu, "creatable_vgpu_types cannot be read: %s", err_describe(-r));
+	for (EACH(const struct typelist_item *, item, pgpu->listed.items, pgpu->listed.n))
+		typelist_add(&model->listed, item->type, item->name);
+	model->seen_whole |= !inventory_next_on(reader->inv, pgpu, NULL) && has_sizes(&pgpu->listed);
+	model->types_whole = model->seen_whole || model->recorded.whole;
 }
 
 /*
@@ -199,27 +176,53 @@ static void add_types(struct inv_reader *reader, struct inv_pgpu *pgpu)
 static void look_up_configured(struct inv_reader *reader, struct inv_pgpu *pgpu)
 {
 	const struct config *config = reader->query->config;
-	char driver[sizeof(pgpu->gone_driver)], name[TYPE_NAME_SIZE];
+	char driver[sizeof(pgpu->gone_driver)];
 	int slices;
 
 	for (size_t i = 0; config && i < config->nsections; i++) {
 		const char *type = config->sections[i].type;
+		const struct typelist_item *other;
 
 		if (config->sections[i].vf || !pool_means(&config->sections[i], pgpu) || !typelist_number(type) ||
 		    inventory_type(reader->inv, pgpu, type))
 			continue;
 		if (pgpu->types_hid)
 			add_type(reader->inv, pgpu, type, NULL);
-		if (!pgpu->types_whole || !typelist_other_driver(driver, name, reader->host, pgpu->record, type))
+		other = pgpu->model->types_whole
+				? typelist_other_driver(driver, reader->host, pgpu->model->record, type)
+				: NULL;
+		if (!other)
 			continue;
-		typelist_framebuffer(name, &slices);
+		typelist_framebuffer(other->name, &slices);
 		if (slices) {
-			add_type(reader->inv, pgpu, type, name);
+			add_type(reader->inv, pgpu, type, other->name);
 		} else if (!*pgpu->gone) {
 			text_copy(pgpu->gone, sizeof(pgpu->gone), type);
 			text_copy(pgpu->gone_driver, sizeof(pgpu->gone_driver), driver);
 		}
 	}
+}
+
+/*
+ * Adds all known types of the card's model: recorded types, types that cards list now, types of existing vGPUs, and
+ * configured types. If an empty card lists all time-sliced types, the record adds only MIG-backed types.
+ */
+static void add_types(struct inv_reader *reader, struct inv_pgpu *pgpu)
+{
+	const struct inv_model *model = pgpu->model;
+	int slices;
+
+	for (EACH(const struct typelist_item *, item, model->recorded.items, model->recorded.n)) {
+		typelist_framebuffer(item->name, &slices);
+		if (!model->seen_whole || slices)
+			add_type(reader->inv, pgpu, item->type, item->name);
+	}
+	for (EACH(const struct typelist_item *, item, model->listed.items, model->listed.n))
+		add_type(reader->inv, pgpu, item->type, item->name);
+	for (const struct inv_device *d = NULL; (d = inventory_next_on(reader->inv, pgpu, d));)
+		add_type(reader->inv, pgpu, d->vgpu.type, NULL);
+	pgpu->types_hid = !model->types_whole && inventory_next_on(reader->inv, pgpu, NULL);
+	look_up_configured(reader, pgpu);
 }
 
 /*
@@ -229,23 +232,15 @@ static void look_up_configured(struct inv_reader *reader, struct inv_pgpu *pgpu)
  */
 static void offer_types(struct inv_reader *reader, struct inv_pgpu *pgpu)
 {
-	int whole = 0;
-
 	for (size_t i = 0; i < reader->inv->ntypes; i++) {
-		const struct inv_type *type = reader->inv->types[i];
+		struct inv_type *type = reader->inv->types[i];
 
 		if (!inventory_type_is_of(type, pgpu))
 			continue;
-		inv_offer_type(pgpu, type, typelist_find(pgpu->listed, type->id) ? 1 : 0);
-		if (!type->slices && type->framebuffer_mib > whole)
-			whole = type->framebuffer_mib;
-	}
-	for (size_t i = 0; i < reader->inv->ntypes && pgpu->types_whole; i++) {
-		struct inv_type *type = reader->inv->types[i];
-
-		if (!inventory_type_is_of(type, pgpu) || type->framebuffer_mib <= 0)
+		inv_offer_type(pgpu, type, typelist_find(&pgpu->listed, type->id) ? 1 : 0);
+		if (!pgpu->model->types_whole || type->framebuffer_mib <= 0)
 			continue;
-		type->max_instance = whole / type->framebuffer_mib;
+		type->max_instance = pgpu->model->whole_mib / type->framebuffer_mib;
 		if (!type->slices && type->max_instance > TIME_SLICED_MAX)
 			type->max_instance = TIME_SLICED_MAX;
 	}
@@ -317,7 +312,7 @@ static int variant_look(const struct host *host, const struct vgpu_ref *vgpu, ch
 
 const struct framework_ops framework_variant = {
 	.read_vfs = variant_read_vfs,
-	.ask = { read_listed, add_types, look_up_configured, offer_types },
+	.ask = { read_listed, add_types, offer_types },
 	.available = variant_available,
 	.creation = variant_creation,
 	.look = variant_look,

@@ -62,6 +62,16 @@ struct pool_card {
 	char reason[REASON_SIZE];
 };
 
+/* What the cards of one model of NVIDIA's variant driver share. */
+struct inv_model {
+	char record[TYPELIST_KEY_SIZE]; /* the name of the file with the model's types */
+	struct typelist recorded;       /* the types in that file at the look */
+	struct typelist listed;         /* the types that its cards list now */
+	bool seen_whole;                /* an empty card lists all time-sliced types */
+	bool types_whole;               /* all types are known, except perhaps MIG-backed types */
+	int whole_mib;                  /* framebuffer of the largest time-sliced type; 0: not known */
+};
+
 struct inv_pgpu {
 	char address[PARENT_SIZE]; /* 0000:84:00.0, or mtty */
 	enum framework framework;
@@ -79,13 +89,11 @@ struct inv_pgpu {
 	char reason[REASON_SIZE]; /* why the card is not ready, and what to do */
 	struct inv_offer *offers;
 	size_t noffers;
-	struct typelist *listed;        /* variant: the types that a free VF lists now; for the reader only */
-	struct typelist *recorded;      /* variant: the types in `record` at the look */
-	char record[TYPELIST_KEY_SIZE]; /* variant: the name of the file with the model's types; "": none */
-	bool types_whole;               /* variant: all types of the model are known, except perhaps MIG-backed types */
-	char gone[TYPE_SIZE];           /* variant: a configured type that only another driver version had; "": none */
-	char gone_driver[64];           /* version of the driver that had `gone` */
-	bool types_hid;                 /* variant: some types are not known, and the card's vGPUs may hide them */
+	struct inv_model *model; /* variant; other frameworks: NULL */
+	struct typelist listed;  /* variant: the types that a free VF lists now */
+	char gone[TYPE_SIZE];    /* variant: a configured type that only another driver version had; "": none */
+	char gone_driver[64];    /* version of the driver that had `gone` */
+	bool types_hid;          /* variant: some types are not known, and the card's vGPUs may hide them */
 
 	struct pool_card pool;
 
@@ -289,7 +297,7 @@ uint64_t inventory_cpu_nodes(const struct host *host, const uint64_t cpus[CPU_WO
 
 struct inv_reader;
 
-enum { ASK_STEPS = 4, KPATH_SIZE = PARENT_SIZE + TYPE_SIZE + UUID_SIZE + 80 };
+enum { ASK_STEPS = 3, KPATH_SIZE = PARENT_SIZE + TYPE_SIZE + UUID_SIZE + 80 };
 
 struct kernel_write {
 	char path[KPATH_SIZE];

@@ -130,8 +130,8 @@ void looked_note(const struct store *store, const struct inventory *inv, int64_t
 
 static void remember_model(const struct store *store, const struct inventory *inv, const struct inv_pgpu *card)
 {
-	struct typelist list = { .whole = card->types_whole };
-	autofree char *text = NULL, *was = typelist_format(card->recorded);
+	struct typelist list = { .whole = card->model->types_whole };
+	autofree char *text = NULL, *was = typelist_format(&card->model->recorded);
 
 	for (size_t i = 0; i < inv->ntypes; i++) {
 		const struct inv_type *type = inv->types[i];
@@ -146,20 +146,20 @@ static void remember_model(const struct store *store, const struct inventory *in
 		return;
 	autoclose int directory = store_open_lib(store->host, "types");
 	if (directory >= 0)
-		(void)sys_publish(directory, card->record, text, strlen(text));
+		(void)sys_publish(directory, card->model->record, text, strlen(text));
 }
 
 void types_remember(const struct store *store, const struct inventory *inv)
 {
-	const char *last = "";
+	const struct inv_model *last = NULL;
 
 	/* If the directory of UUID records is not available, types are not recorded either. */
 	for (size_t i = 0; i < inv->npgpus && store->affinity >= 0; i++) {
 		const struct inv_pgpu *card = inv->pgpus[i];
 
-		if (*card->record && strcmp(card->record, last) != 0)
+		if (card->model && card->model != last)
 			remember_model(store, inv, card);
-		last = card->record;
+		last = card->model;
 	}
 }
 

@@ -231,7 +231,7 @@ static void settle_card(struct inv_pgpu *card)
 		explain(card,
 			"does not support %s with this driver, but did with %s; 'vgpu-lease types' lists the types",
 			card->gone, card->gone_driver);
-	else if (!by_default && card->framework == FW_VARIANT && !card->types_whole)
+	else if (!by_default && card->model && !card->model->types_whole)
 		explain(card, "does not list %s although it is empty; the card may be in MIG mode", type);
 	else
 		explain(card, "does not support %s", type);

@@ -81,11 +81,9 @@ int typelist_framebuffer(const char *name, int *slices)
 void typelist_key(char key[TYPELIST_KEY_SIZE], const char *vendor, const char *device, const char *subsystem,
 		  const char *driver)
 {
-	int n = snprintf(key, TYPELIST_KEY_SIZE, "%s:%s:%s@%s", vendor, device, subsystem, driver);
-
-	if (strlen(vendor) != 4 || strlen(device) != 4 || n >= TYPELIST_KEY_SIZE ||
-	    key[strspn(key, "0123456789abcdef:@.")] != '\0')
-		key[0] = '\0';
+	snprintf(key, TYPELIST_KEY_SIZE, "%s:%s:%s@%s", vendor, device, subsystem, driver);
+	for (char *c = key; *(c += strspn(c, "0123456789abcdef:@.")); c++)
+		*c = '_';
 }
 
 void typelist_recall(struct typelist *list, const struct host *host, const char *key)
@@ -94,32 +92,29 @@ void typelist_recall(struct typelist *list, const struct host *host, const char 
 	char path[64 + TYPELIST_KEY_SIZE];
 
 	snprintf(path, sizeof(path), "var/lib/vgpu-lease/types/%s", key);
-	if (!*key || sys_read(host->root, path, text, TYPELIST_TEXT_MAX) <= 0 ||
+	if (sys_read(host->root, path, text, TYPELIST_TEXT_MAX) <= 0 ||
 	    strncmp(text, MEMORY_HEAD, strlen(MEMORY_HEAD)) != 0)
 		return;
 	list->whole |= strncmp(text + strlen(MEMORY_HEAD), "all\n", 4) == 0;
 	typelist_parse(list, text);
 }
 
-bool typelist_other_driver(char other[64], char name[TYPE_NAME_SIZE], const struct host *host, const char *key,
-			   const char *type)
+const struct typelist_item *typelist_other_driver(char other[64], const struct host *host, const char *key,
+						  const char *type)
 {
 	autoclosedir DIR *dir = sys_list(host->root, "var/lib/vgpu-lease/types");
 	size_t model = strcspn(key, "@") + 1;
 	const struct typelist_item *found = NULL;
 	const struct dirent *e;
 
-	while (!found && *key && (e = sys_next(dir))) {
+	while (!found && (e = sys_next(dir))) {
 		struct typelist list = { 0 };
 
 		if (strncmp(e->d_name, key, model) != 0 || strcmp(e->d_name, key) == 0 ||
-		    strlen(e->d_name) >= TYPELIST_KEY_SIZE || !text_copy(other, 64, e->d_name + model))
+		    !text_copy(other, 64, e->d_name + model))
 			continue;
 		typelist_recall(&list, host, e->d_name);
 		found = typelist_find(&list, type);
-		if (found)
-			text_copy(name, TYPE_NAME_SIZE, found->name);
-		mem_free(list.items);
 	}
 	return found;
 }

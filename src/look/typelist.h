@@ -49,16 +49,19 @@ const struct typelist_item *typelist_find(const struct typelist *list, const cha
 /* Reads the framebuffer in MiB from a type's name; -1: not stated. *slices: GPU slices; 0: not MIG-backed. */
 int typelist_framebuffer(const char *name, int *slices);
 
-/* Makes the file name of a record, "10de:26b9:10de:1851@550.90.05"; "": a part is not valid in a file name. */
+/* Makes the file name of a record, "10de:26b9:10de:1851@550.90.05". Other characters become '_'. */
 void typelist_key(char key[TYPELIST_KEY_SIZE], const char *vendor, const char *device, const char *subsystem,
 		  const char *driver);
 
 /* Adds the recorded types of a model, if there is a valid record. */
 void typelist_recall(struct typelist *list, const struct host *host, const char *key);
 
-/* Finds another driver version that had this type on the key's board, and the type's name there. False: none. */
-bool typelist_other_driver(char other[64], char name[TYPE_NAME_SIZE], const struct host *host, const char *key,
-			   const char *type);
+/*
+ * Finds the type in the record of another driver version on the key's board, and sets `other` to that version. NULL:
+ * none. Leaves the lists that it reads to the arena.
+ */
+const struct typelist_item *typelist_other_driver(char other[64], const struct host *host, const char *key,
+						  const char *type);
 
 /* Sorts the list, and returns the text of its record, which the caller frees. */
 char *typelist_format(struct typelist *list);

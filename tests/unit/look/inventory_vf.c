@@ -125,12 +125,12 @@ static void memory(void)
 	tree_remove(&tree, "sys/bus/pci/drivers/nvidia/0000:41:00.0");
 	tree_add(&tree, PCI "0001:c8:00.5/nvidia/creatable_vgpu_types = " LIST "\n");
 	ok(read_host(&tree.host, &query) == 0 && inv.npgpus == 1, "a card that is full");
-	ok(inv.pgpus[0]->types_whole, "is of a model whose types are all known");
+	ok(inv.pgpus[0]->model->types_whole, "is of a model whose types are all known");
 	offer = inventory_offer(inv.pgpus[0], "nvidia-1156");
 	ok(offer && offer->available == 0 && offer->type->framebuffer_mib == 49152,
 	   "its types are remembered, with their sizes");
 	tree_remove(&tree, "var/lib/vgpu-lease/types");
-	ok(read_host(&tree.host, &query) == 0 && inv.ntypes == 1 && !inv.pgpus[0]->types_whole &&
+	ok(read_host(&tree.host, &query) == 0 && inv.ntypes == 1 && !inv.pgpus[0]->model->types_whole &&
 		   inv.types[0]->framebuffer_mib == UNKNOWN && inv.types[0]->max_instance == UNKNOWN,
 	   "without memory a full card says what it carries, and no more");
 	is(inv.types[0]->name, "nvidia-1145", "by its number");
@@ -139,7 +139,7 @@ static void memory(void)
 		   -ENOENT,
 	   "which is nothing to write down");
 	tree_add(&tree, PCI "0001:c8:00.4/nvidia/\n current_vgpu_type = 0\n creatable_vgpu_types = " ONE_GIB "\n");
-	ok(read_host(&tree.host, &query) == 0 && inv.ndevices == 0 && !inv.pgpus[0]->types_whole &&
+	ok(read_host(&tree.host, &query) == 0 && inv.ndevices == 0 && !inv.pgpus[0]->model->types_whole &&
 		   inv.types[0]->max_instance == UNKNOWN,
 	   "types of one size may be what is left beside a vGPU that was made a moment ago");
 	store_close(&store);

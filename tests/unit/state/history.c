@@ -105,31 +105,30 @@ static void types(void)
 		{ .vendor = "10de", .device = "20b5", .id = "nvidia-471", .name = "NVIDIA A40-4Q" }
 	};
 	struct inv_type *known[] = { &types[0], &types[1], &types[2] };
-	struct typelist list = { 0 };
-	struct inv_pgpu card = {
-		.record = "10de:26b9:@", .recorded = &list, .vendor = "10de", .device = "26b9", .types_whole = true
-	};
+	struct inv_model model = { .record = "10de:26b9:@", .types_whole = true };
+	struct typelist *list = &model.recorded;
+	struct inv_pgpu card = { .model = &model, .vendor = "10de", .device = "26b9" };
 	struct inv_pgpu *cards[] = { &card };
 	struct inventory inv = { .pgpus = cards, .npgpus = 1, .types = known, .ntypes = 3 };
 	const char path[] = "var/lib/vgpu-lease/types/10de:26b9:@";
 	struct stat first, second;
 
 	types_remember(&store, &inv);
-	typelist_recall(&list, &tree.host, "10de:26b9:@");
-	ok(list.n == 1 && list.whole && strcmp(list.items[0].name, "NVIDIA L40S-4Q") == 0,
+	typelist_recall(list, &tree.host, "10de:26b9:@");
+	ok(list->n == 1 && list->whole && strcmp(list->items[0].name, "NVIDIA L40S-4Q") == 0,
 	   "a model's types are remembered, those whose name is known");
 	fstatat(tree.host.root, path, &first, 0);
 	types_remember(&store, &inv);
 	ok(fstatat(tree.host.root, path, &second, 0) == 0 && first.st_ino == second.st_ino &&
 		   first.st_ctim.tv_nsec == second.st_ctim.tv_nsec,
 	   "what is remembered already is not written again");
-	mem_free(list.items);
-	list = (struct typelist){ 0 };
+	mem_free(list->items);
+	*list = (struct typelist){ 0 };
 	strcpy(types[1].name, "NVIDIA L40S-48Q");
 	types_remember(&store, &inv);
-	typelist_recall(&list, &tree.host, "10de:26b9:@");
-	ok(list.n == 2, "what is new is");
-	mem_free(list.items);
+	typelist_recall(list, &tree.host, "10de:26b9:@");
+	ok(list->n == 2, "what is new is");
+	mem_free(list->items);
 }
 
 /* What is known of each ID, and how often it was asked for its name. */
