@@ -109,21 +109,12 @@ bool inv_is_moved(struct inv_pgpu *card, const struct host *host, const char *ad
 	return text_copy(card->moved, sizeof(card->moved), address);
 }
 
-static void compare_records(struct inv_pgpu *card, const struct host *host)
-{
-	bool moved = inv_is_moved(card, host, card->address);
-
-	for (int i = 0; i < card->nparents && !moved; i++)
-		moved = inv_is_moved(card, host, card->parents[i]->name);
-}
-
 static void vf_read_vfs(struct inv_reader *reader, struct inv_pgpu *card, int dir)
 {
 	struct inventory *inv = reader->inv;
 	size_t had = inv->nparents;
-	const struct inv_query *query = reader->query;
-	const struct config *config = query->config;
-	bool grouped = read_vfs(inv, card, dir);
+	const struct config *config = reader->query->config;
+	bool grouped = read_vfs(inv, card, dir), moved;
 	char generic[TYPE_SIZE];
 
 	/* pool_means() reads the card's parents. order() sets them again. */
@@ -139,8 +130,9 @@ static void vf_read_vfs(struct inv_reader *reader, struct inv_pgpu *card, int di
 		inv->nparents = had;
 	else if (!grouped)
 		inv_ungrouped(card);
-	if (card->noffers)
-		compare_records(card, reader->host);
+	moved = !card->noffers || inv_is_moved(card, reader->host, card->address);
+	for (int i = 0; i < card->nparents && !moved; i++)
+		moved = inv_is_moved(card, reader->host, card->parents[i]->name);
 	card->parents = NULL;
 	card->nparents = 0;
 }

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The parts of inventory_read(), for this directory and its tests.
- *
- * inventory_read() calls inv_read_mdevs() and inv_read_pci(), sorts the lists, and runs the steps of each framework for
- * its cards. A card's attributes are read relative to its directory, because a path walk through sysfs costs more than
- * the read. The arena owns all memory, so nothing is freed.
+ * The parts of inventory_read(), for this directory and its tests. A card's attributes are read relative to its
+ * directory, because a path walk through sysfs costs more than the read. The arena owns all memory; nothing is freed.
  */
 #pragma once
 
@@ -28,13 +25,12 @@ void *inv_add(void *list, size_t *n, const void *item, size_t size);
 struct inv_pgpu inv_new_pgpu(const char *address);
 struct inv_pgpu *inv_add_pgpu(struct inventory *inv, const char *address);
 
-/* Marks the card not ready for this reason. A card keeps its first reason. */
+/* Mark the card not ready. A card keeps its first reason. */
 void inv_not_ready(struct inv_pgpu *pgpu, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
 void inv_silent(struct inv_pgpu *pgpu);
+void inv_ungrouped(struct inv_pgpu *pgpu);
 
 #define INV_NEEDS_TYPE "its vGPUs need a type; configure this card in [mdev_TYPE]"
-
 #define INV_NO_TYPES_YET "no vGPU types registered yet; nvidia-vgpud has not finished or has failed (see its journal)"
 
 /* The text for an errno of reading an attribute; EINVAL: the attribute is not a number. */
@@ -52,8 +48,8 @@ int inv_read_class(int dir);
 
 /* Bus, slot and function as one number. */
 unsigned long inv_routing_id(const char *address);
-
 bool inv_read_virtfn(char out[PCI_SIZE], int card, size_t n);
+enum pci_kind inv_kind(int dir);
 
 /*
  * Reads the VF's IOMMU group, and finds a device in the group whose driver keeps guests out. True: the VF is alone in
@@ -63,8 +59,6 @@ bool inv_read_iommu_group(struct inv_parent *parent, int vf, const char *card);
 
 /* Did the address belong to another device at first use? Sets card->moved and both identities. */
 bool inv_is_moved(struct inv_pgpu *card, const struct host *host, const char *address);
-
-void inv_ungrouped(struct inv_pgpu *card);
 
 /*
  * Adds the cards with typed or plain VFs, and the VFs. If query.types is NULL, also adds all PCI devices except VFs to
@@ -82,13 +76,11 @@ int inv_read_mdevs(struct inv_reader *reader, struct err *err);
 bool inv_has_other_kind(int bus, const char *parent);
 
 void inv_parse_description(struct inv_type *type, char *text);
-
 /* How many more vGPUs of the type the parent in `dir` can create. -EINVAL: not a number; other: the read's errno. */
 int inv_read_available(const char *card, int dir, const char *type);
 
 /* Finds or adds the type with this ID for the card's model. A new type has no name yet. */
 struct inv_type *inv_find_type(struct inventory *inv, const struct inv_pgpu *pgpu, const char *id);
-
 void inv_offer_type(struct inv_pgpu *pgpu, const struct inv_type *type, int available);
 
 /* Adds the offers of a card with mdevs, or explains why it has no types. With query.names, adds only types' names. */
@@ -96,8 +88,6 @@ void inv_ask_mdevs(struct inv_reader *reader, struct inv_pgpu *pgpu);
 
 /* The card's first VF without a vGPU; NULL: none. */
 const struct inv_parent *inv_free_vf(const struct inv_pgpu *pgpu);
-
-enum pci_kind inv_kind(int dir);
 
 /*
  * Explains why a GPU is not a parent. False: it cannot have vGPUs, or its VFs take types. Without `any`, also false if

@@ -92,12 +92,6 @@ static void read_driver(struct inv_reader *reader)
 			text_cut(inv->nvidia_driver, sizeof(inv->nvidia_driver), version);
 }
 
-static void name_pgpus(struct inventory *inv)
-{
-	for (EACH(struct inv_device *, d, inv->devices, inv->ndevices))
-		text_copy(d->vgpu.pgpu, sizeof(d->vgpu.pgpu), d->parent ? d->parent->card->address : d->vgpu.parent);
-}
-
 static int by_place(const void *a, const void *b)
 {
 	const struct inv_parent *x = *(struct inv_parent *const *)a, *y = *(struct inv_parent *const *)b;
@@ -106,6 +100,7 @@ static int by_place(const void *a, const void *b)
 	return r ? r : strcmp(x->name, y->name);
 }
 
+/* Sorts the lists, and completes what refers to other lists. */
 static void order(struct inventory *inv)
 {
 	mem_sort(inv->devices, inv->ndevices, sizeof(*inv->devices), text_order);
@@ -119,6 +114,8 @@ static void order(struct inventory *inv)
 			card->parents = &inv->parents[i];
 		card->nvfs += card->sriov && strcmp(inv->parents[i]->name, card->address) != 0;
 	}
+	for (EACH(struct inv_device *, d, inv->devices, inv->ndevices))
+		text_copy(d->vgpu.pgpu, sizeof(d->vgpu.pgpu), d->parent ? d->parent->card->address : d->vgpu.parent);
 }
 
 static void ask(struct inv_reader *reader, struct inv_pgpu *card, size_t step)
@@ -144,7 +141,6 @@ static int read_all(void *arg, struct err *err)
 	for (size_t step = 0; step < ASK_STEPS; step++)
 		for (size_t g = 0; g < reader->inv->npgpus; g++)
 			ask(reader, reader->inv->pgpus[g], step);
-	name_pgpus(reader->inv);
 	return 0;
 }
 

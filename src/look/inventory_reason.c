@@ -24,18 +24,15 @@ static long read_count(const char *address, int card, const char *attribute)
 		       : 0;
 }
 
-/* Ampere and later GPUs (devices 2000 and up) have their vGPUs on VFs. Devices 2180 to 21ff are Turing. */
+/*
+ * Ampere and later GPUs (devices 2000 and up) have their vGPUs on VFs. Turing GPUs (before 2000, and 2180 to 21ff) have
+ * SR-IOV, but NVIDIA's drivers create their vGPUs on the card itself.
+ */
 static bool needs_vfs(const struct inv_pgpu *card)
 {
 	long device = strtol(card->device, NULL, 16);
 
 	return device >= 0x2000 && !(device >= 0x2180 && device <= 0x21ff);
-}
-
-/* Turing boards (devices 1e00 to 1fff) have SR-IOV, but NVIDIA's drivers create their vGPUs on the card itself. */
-static bool is_turing(const char *device)
-{
-	return device[0] == '1' && (device[1] == 'e' || device[1] == 'f');
 }
 
 /* GVT-g is in Intel GPUs from Broadwell to Comet Lake. Source: kernel i915/intel_gvt.c, i915_pciids.h. */
@@ -52,7 +49,7 @@ static bool has_gvtg(const struct inv_pgpu *card)
 /* Reads the SR-IOV state of a card of NVIDIA's driver. True: its VFs can be enabled. */
 static bool read_sriov(struct inv_pgpu *card, int dir)
 {
-	bool can_have = !is_turing(card->device) && read_count(card->address, dir, "sriov_totalvfs") > 0;
+	bool can_have = needs_vfs(card) && read_count(card->address, dir, "sriov_totalvfs") > 0;
 
 	card->nvfs = (int)read_count(card->address, dir, "sriov_numvfs");
 	card->sriov = card->nvfs > 0 || can_have;

@@ -229,19 +229,6 @@ const struct inv_parent *inv_free_vf(const struct inv_pgpu *pgpu)
 	return NULL;
 }
 
-/* Marks a pGPU without any types as not ready: its driver is still starting or has failed. */
-static void explain_no_types(struct inv_pgpu *pgpu, int dir)
-{
-	char(*ids)[TYPE_SIZE];
-
-	if (list_types(&ids, dir) == 0)
-		inv_not_ready(
-			pgpu, "%s",
-			pgpu->nvidia
-				? INV_NO_TYPES_YET
-				: "no mdev types registered; its driver is still starting or has failed (see dmesg)");
-}
-
 /* The share of a card that one vGPU of the type uses; 0: not known. */
 static double share_of(const struct inv_type *type)
 {
@@ -323,6 +310,7 @@ void inv_ask_mdevs(struct inv_reader *reader, struct inv_pgpu *pgpu)
 	bool none_wanted = query->types && !query->types[0];
 	/* Without a free VF, ask the first parent. It is the pGPU itself if the pGPU has no VFs. */
 	const struct inv_parent *vf = inv_free_vf(pgpu), *parent = vf ? vf : pgpu->parents[0];
+	char(*ids)[TYPE_SIZE];
 
 	if (!query->names && (!pgpu->ready || (none_wanted && !inventory_next_on(reader->inv, pgpu, NULL))))
 		return;
@@ -333,8 +321,11 @@ void inv_ask_mdevs(struct inv_reader *reader, struct inv_pgpu *pgpu)
 		read_names(reader, pgpu, dir);
 	} else {
 		add_offers(reader, pgpu, dir);
-		if (pgpu->noffers == 0 && !none_wanted)
-			explain_no_types(pgpu, dir);
+		if (pgpu->noffers == 0 && !none_wanted && list_types(&ids, dir) == 0)
+			inv_not_ready(pgpu, "%s",
+				      pgpu->nvidia ? INV_NO_TYPES_YET
+						   : "no mdev types registered; its driver is still starting or has "
+						     "failed (see dmesg)");
 		find_lost(reader, pgpu);
 	}
 }
