@@ -12,6 +12,7 @@
 #include <strings.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 
 /* libxml2's own objects. */
 struct xml_doc {
@@ -32,6 +33,8 @@ static struct {
 	__typeof__(xmlDocGetRootElement) *xmlDocGetRootElement;
 	__typeof__(xmlFreeDoc) *xmlFreeDoc;
 	__typeof__(xmlSetStructuredErrorFunc) *xmlSetStructuredErrorFunc;
+	__typeof__(xmlNodeGetContent) *xmlNodeGetContent;
+	__typeof__(xmlFree) *xmlFree;
 } lib;
 
 static int load(struct err *err)
@@ -47,7 +50,7 @@ static int load(struct err *err)
 #define SYMBOL(name) (*(void **)&lib.name = dlsym(handle, #name))
 	if (!SYMBOL(xmlNewParserCtxt) || !SYMBOL(xmlFreeParserCtxt) || !SYMBOL(xmlCtxtReadMemory) ||
 	    !SYMBOL(xmlStopParser) || !SYMBOL(xmlDocGetRootElement) || !SYMBOL(xmlFreeDoc) ||
-	    !SYMBOL(xmlSetStructuredErrorFunc)) {
+	    !SYMBOL(xmlSetStructuredErrorFunc) || !SYMBOL(xmlNodeGetContent) || !SYMBOL(xmlFree)) {
 		dlclose(handle);
 		return err_set(err, ELIBACC, "%s is not a usable libxml2; install version 2.9.14 or later", XML_SONAME);
 	}
@@ -59,7 +62,9 @@ static int load(struct err *err)
 /* What the parser found. The context's _private, which libxml2 leaves to its caller, points here. */
 struct met {
 	bool doctype;
-	int line, code; /* of the first fatal error; 0: none */
+	int line, code;                  /* of the first fatal error; 0: none */
+	startElementNsSAX2Func add_elem; /* libxml2's handler, which adds an element to the tree */
+	const char *tag, *end;           /* the name in the last start tag; NULL: not found; the end of the document */
 };
 
 static void free_ctxt(xmlParserCtxtPtr *ctxt)
@@ -78,6 +83,46 @@ static void refuse_doctype(void *ctxt, const xmlChar *name, const xmlChar *exter
 	(void)system;
 	met->doctype = true;
 	lib.xmlStopParser(ctxt);
+}
+
+/* '<' begins only tags, and the other kinds of markup, in which it can appear again. */
+const char *xml_next_tag(const char *at, const char *end)
+{
+	static const char *const others[][2] = { { "<!--", "-->" }, { "<![CDATA[", "]]>" }, { "<?", "?>" } };
+
+	while ((at = memchr(at, '<', (size_t)(end - at)))) {
+		size_t left = (size_t)(end - at), n = 0, i = 0;
+
+		for (; i < ARRAY_SIZE(others); i++) {
+			n = strlen(others[i][0]);
+			if (left >= n && memcmp(at, others[i][0], n) == 0)
+				break;
+		}
+		if (i == ARRAY_SIZE(others)) {
+			at++;
+			if (at == end || *at != '/')
+				return at;
+			continue;
+		}
+		/* Search behind the beginning, because "<!-->" does not close a comment. */
+		at = memmem(at + n, left - n, others[i][1], strlen(others[i][1]));
+		if (!at)
+			break;
+	}
+	return NULL;
+}
+
+/* libxml2 calls this for each start tag, in document order. An element's _private becomes the place of its tag. */
+static void add_elem(void *ctxt, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri, int nns,
+		     const xmlChar **ns, int nattrs, int ndefaults, const xmlChar **attrs)
+{
+	xmlParserCtxtPtr parser = ctxt;
+	struct met *met = parser->_private;
+
+	met->add_elem(ctxt, name, prefix, uri, nns, ns, nattrs, ndefaults, attrs);
+	met->tag = met->tag ? xml_next_tag(met->tag, met->end) : NULL;
+	if (parser->node)
+		parser->node->_private = (void *)met->tag;
 }
 
 #if LIBXML_VERSION >= 21200
@@ -159,22 +204,12 @@ static bool encoding_is_plain(const char *name)
 	       strncasecmp(name, "ISO-8859-", 9) == 0 || strncasecmp(name, "windows-125", 11) == 0;
 }
 
-/* The next node in document order, within `top`; NULL: in the document. */
-static const xmlNode *following(const xmlNode *node, const xmlNode *top)
-{
-	if (node->type == XML_ELEMENT_NODE && node->children)
-		return node->children;
-	while (node && node != top && !node->next)
-		node = node->parent;
-	return node && node != top ? node->next : NULL;
-}
-
 int xml_parse(struct xml_doc **out, const char *bytes, size_t len, struct err *err)
 {
 	/* NOCDATA turns CDATA sections into text. NOENT, HUGE and the options that load or validate must stay off. */
 	const int options = XML_PARSE_NONET | XML_PARSE_NOCDATA;
 	__attribute__((cleanup(free_ctxt))) xmlParserCtxtPtr ctxt = NULL;
-	struct met met = { 0 };
+	struct met met = { .tag = bytes, .end = bytes + len };
 	xmlNodePtr root;
 	xmlDocPtr tree;
 	int r = load(err);
@@ -193,6 +228,8 @@ int xml_parse(struct xml_doc **out, const char *bytes, size_t len, struct err *e
 	ctxt->_private = &met;
 	ctxt->sax->serror = note_error;
 	ctxt->sax->internalSubset = refuse_doctype;
+	met.add_elem = ctxt->sax->startElementNs;
+	ctxt->sax->startElementNs = add_elem;
 	/* Conversion errors reach only the global handler. It is reset below, because libvirt's library also parses. */
 	lib.xmlSetStructuredErrorFunc(ctxt, note_error);
 	tree = lib.xmlCtxtReadMemory(ctxt, bytes, (int)len, NULL, NULL, options);
@@ -204,7 +241,7 @@ int xml_parse(struct xml_doc **out, const char *bytes, size_t len, struct err *e
 		r = err_set(err, EINVAL, "the XML has a document type declaration, which no domain needs; remove it");
 	else if (!root)
 		r = parse_error(&met, err);
-	else if (!encoding_is_plain((const char *)tree->encoding))
+	else if (!encoding_is_plain((const char *)tree->encoding) || !met.tag || xml_next_tag(met.tag, met.end))
 		r = err_set(err, EINVAL, "the XML is in an unsupported encoding; convert it to UTF-8");
 	*out = (struct xml_doc *)tree;
 	if (r < 0) {
@@ -228,16 +265,6 @@ static const struct xml_elem *elem_of(const xmlNode *node)
 const struct xml_elem *xml_root(const struct xml_doc *doc)
 {
 	return elem_of(lib.xmlDocGetRootElement(&doc->tree));
-}
-
-const struct xml_elem *xml_following(const struct xml_elem *elem)
-{
-	const xmlNode *node = &elem->node;
-
-	do
-		node = following(node, NULL);
-	while (node && node->type != XML_ELEMENT_NODE);
-	return elem_of(node);
 }
 
 const char *xml_name(const struct xml_elem *elem)
@@ -288,33 +315,49 @@ const char *xml_attr(const struct xml_elem *elem, const char *name)
 	return attr ? content(attr->children) : NULL;
 }
 
-const char *xml_attr_name(const struct xml_elem *elem, size_t i)
+const char *xml_next_attr(const struct xml_elem *elem, const void **attr)
+{
+	const xmlAttr *next = *attr ? ((const xmlAttr *)*attr)->next : elem->node.properties;
+
+	*attr = next;
+	return next ? (const char *)next->name : NULL;
+}
+
+#define BLANK " \t\r\n"
+
+/* libxml2 has the attributes in the order of the document, without those that declare a namespace. */
+bool xml_find_attr(const struct xml_elem *elem, const char *name, struct xml_place *place)
 {
 	const xmlAttr *attr = elem->node.properties;
+	const char *at = elem->node._private;
 
-	while (attr && i-- > 0)
+	at += strcspn(at, BLANK "/>");
+	while (attr) {
+		const char *is = (const char *)attr->name, *from = at, *word = at + strspn(at, BLANK), *value;
+		size_t n = strcspn(word, BLANK "=/>"), len = strlen(is);
+
+		if (n == 0)
+			return false;
+		value = word + strcspn(word, "'\"") + 1;
+		at = (const char *)rawmemchr(value, value[-1]) + 1;
+		if (strncmp(word, "xmlns", 5) == 0 && (n == 5 || (n > 6 && word[5] == ':')))
+			continue;
+		if (n < len || memcmp(word + n - len, is, len) != 0)
+			return false;
+		if (strcmp(is, name) == 0) {
+			*place = (struct xml_place){ .whole = { from, at }, .value = { value, at - 1 } };
+			return true;
+		}
 		attr = attr->next;
-	return attr ? (const char *)attr->name : NULL;
+	}
+	return true;
 }
 
 bool xml_text(const struct xml_elem *elem, char *buf, size_t size)
 {
-	const xmlNode *top = &elem->node;
-	size_t n = 0;
+	xmlChar *text = mem_check(lib.xmlNodeGetContent(&elem->node));
+	bool fits = text_copy(buf, size, (const char *)text);
 
-	buf[0] = '\0';
-	for (const xmlNode *node = top->children; node; node = following(node, top)) {
-		size_t len;
-
-		if (node->type != XML_TEXT_NODE)
-			continue;
-		len = strlen(content(node));
-		if (len >= size - n) {
-			buf[0] = '\0';
-			return false;
-		}
-		memcpy(buf + n, content(node), len + 1);
-		n += len;
-	}
-	return true;
+	(*lib.xmlFree)(text);
+	return fits;
 }

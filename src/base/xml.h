@@ -15,6 +15,9 @@
 
 #include "base/err.h"
 
+/* Finds the name in the next start tag of well-formed XML, without libxml2; NULL: none. A document type counts too. */
+const char *xml_next_tag(const char *at, const char *end);
+
 struct xml_doc;
 struct xml_elem; /* owned by the document, as are the strings that the functions return */
 
@@ -32,9 +35,6 @@ void xml_free(struct xml_doc *const *doc);
 #define autoxml __attribute__((cleanup(xml_free)))
 
 const struct xml_elem *xml_root(const struct xml_doc *doc);
-
-/* The next element in document order, that of the next start tag; NULL: the last. */
-const struct xml_elem *xml_following(const struct xml_elem *elem);
 
 /* The element's name without prefix, and its namespace; "" if it has none. */
 const char *xml_name(const struct xml_elem *elem);
@@ -54,10 +54,26 @@ const struct xml_elem *xml_next(const struct xml_elem *elem, const char *ns, con
 const char *xml_attr(const struct xml_elem *elem, const char *name);
 
 /*
- * The name of attribute number `i` (from 0), without a declared prefix; NULL after the last. The attributes are in the
- * order of the document, without those that declare a namespace.
+ * The name of the attribute after *attr (NULL: of the first), without a declared prefix; NULL: no more. Skips those
+ * that declare a namespace.
  */
-const char *xml_attr_name(const struct xml_elem *elem, size_t i);
+const char *xml_next_attr(const struct xml_elem *elem, const void **attr);
+
+struct span {
+	const char *from, *to;
+};
+
+/* Where an attribute is in the parsed bytes. */
+struct xml_place {
+	struct span whole; /* with the white space before the attribute */
+	struct span value; /* without the quotes */
+};
+
+/*
+ * Finds the attribute of xml_attr() in the bytes, which must still exist. *place is unchanged if there is none. False:
+ * libxml2 has changed the name of an attribute, as of xmlns:1, or of one outside ASCII.
+ */
+bool xml_find_attr(const struct xml_elem *elem, const char *name, struct xml_place *place);
 
 /* Copies all text in the element, as XPath's string() does. If it does not fit, returns false and empties buf. */
 bool xml_text(const struct xml_elem *elem, char *buf, size_t size);

@@ -360,7 +360,7 @@ static bool report_bad_xml(struct check *check, const struct libvirt_file *file,
 /* True if the definition is valid and contains our metadata or, as in a misspelt namespace, "vgpu". */
 static bool look_at_definition(struct check *check, const struct libvirt_file *file)
 {
-	const unsigned int flags = DOMXML_FILE | DOMXML_REMARKS | DOMXML_ALL_PCI | DOMXML_LARGE;
+	const unsigned int flags = DOMXML_FILE | DOMXML_ALL_PCI | DOMXML_LARGE;
 	bool marked = domxml_concerns(file->text, file->len) || memmem(file->text, file->len, "vgpu", 4);
 	struct remarks remarks = { 0 };
 	autodomxml struct domxml *doc = NULL;

@@ -27,7 +27,7 @@ static const char *const operations[] = { "prepare", "migrate", "restore" }; /* 
 
 static int parse(const struct planning *p, struct domxml **doc, struct err *err)
 {
-	return domxml_parse(doc, p->xml, p->len, DOMXML_FILE | DOMXML_ALL_PCI | DOMXML_REMARKS | DOMXML_LARGE, err);
+	return domxml_parse(doc, p->xml, p->len, DOMXML_FILE | DOMXML_ALL_PCI | DOMXML_LARGE, err);
 }
 
 /* Finds remarks, even if the domain can start. Parses the XML again, because the request has only our hostdevs. */

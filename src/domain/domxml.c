@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * The domain XML: the search before a parse, the steps of a parse, and where the parts that an edit replaces are.
- *
- * The scan finds start tags and attributes in the bytes, without libxml2. In a document that libxml2 has found
- * well-formed and without a document type, every element has one start tag, in document order, and '<' begins only
- * tags, comments, CDATA and instructions.
- */
+/* The domain XML: the search before a parse, the steps of a parse, and where the parts that an edit replaces are. */
 #include "domain/domxml.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,117 +67,25 @@ bool domxml_uuid(char out[UUID_SIZE], const char *text)
 	return *text == '\0' && uuid_parse(out, plain);
 }
 
-/* Returns the end of the markup at `at`, and in *is_tag if it is a start tag. NULL: no end, or a document type. */
-static const char *skip_markup(const char *at, const char *end, bool *is_tag)
-{
-	static const char *const others[][2] = {
-		{ "<!--", "-->" }, { "<![CDATA[", "]]>" }, { "<?", "?>" }, { "</", ">" }
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
-		const char *open = others[i][0], *close = others[i][1];
-		size_t n = strlen(open);
-
-		if ((size_t)(end - at) < n || memcmp(at, open, n) != 0)
-			continue;
-		/* Search behind `open`, because "<!-->" does not close a comment. */
-		at = memmem(at + n, (size_t)(end - at) - n, close, strlen(close));
-		return at ? at + strlen(close) : NULL;
-	}
-	*is_tag = end - at > 1 && at[1] != '!';
-	/* A '>' within quotes does not end a tag. */
-	for (; *is_tag && at && at < end; at++) {
-		if (*at == '>')
-			return at + 1;
-		if (*at == '"' || *at == '\'')
-			at = memchr(at + 1, *at, (size_t)(end - at) - 1);
-		if (!at)
-			return NULL;
-	}
-	return NULL;
-}
-
-/* Finds the next start tag or empty element. 1: found; 0: no more tags; -EINVAL: malformed, or a document type. */
-static int scan_tag(struct span *rest, struct span *tag)
-{
-	bool is_tag = false;
-
-	while (!is_tag) {
-		tag->from = memchr(rest->from, '<', (size_t)(rest->to - rest->from));
-		if (!tag->from)
-			return 0;
-		tag->to = skip_markup(tag->from, rest->to, &is_tag);
-		if (!tag->to)
-			return -EINVAL;
-		rest->from = tag->to;
-	}
-	return 1;
-}
-
-/* Skips a name, which ends before white space, '=', '/' or '>'. */
-static const char *skip_name(const char *at, const char *end)
-{
-	while (at < end && !isspace((unsigned char)*at) && *at != '=' && *at != '/' && *at != '>')
-		at++;
-	return at;
-}
-
-static bool is_name(struct span word, const char *name)
-{
-	size_t n = strlen(name);
-
-	return (size_t)(word.to - word.from) == n && memcmp(word.from, name, n) == 0;
-}
-
-/* True if the tag has this name, apart from its prefix. */
-static bool scan_tag_is(struct span tag, const char *name)
-{
-	struct span word = { tag.from + 1, skip_name(tag.from + 1, tag.to) };
-	const char *colon = memchr(word.from, ':', (size_t)(word.to - word.from));
-
-	return is_name((struct span){ colon ? colon + 1 : word.from, word.to }, name);
-}
-
-/* Finds the next attribute, behind the tag's name or the attribute before. Returns false if no other follows. */
-static bool scan_attr(struct span *rest, struct span *name, struct attr *attr)
-{
-	const char *at = rest->from, *close;
-
-	while (at < rest->to && isspace((unsigned char)*at))
-		at++;
-	*name = (struct span){ at, skip_name(at, rest->to) };
-	at = name->to;
-	while (at < rest->to && (isspace((unsigned char)*at) || *at == '='))
-		at++;
-	/* The end of the tag, '>' or "/>", has neither a name nor a quote. */
-	if (name->from == name->to || at >= rest->to || (*at != '"' && *at != '\''))
-		return false;
-	close = memchr(at + 1, *at, (size_t)(rest->to - at) - 1);
-	if (!close)
-		return false;
-	*attr = (struct attr){ .whole = { rest->from, close + 1 }, .value = { at + 1, close } };
-	rest->from = close + 1;
-	return true;
-}
-
 bool domxml_peek_uuid(char out[UUID_SIZE], const char *xml, size_t len)
 {
 	enum { PEEK = 4096 };
-	struct span rest = { xml, xml + len };
-	autofree char *text = NULL;
+	static const char *const before[] = { "domain", "<name>" };
+	const char *at = xml_next_tag(xml, xml + len);
 	char uuid[64];
-	struct span tag;
-	int at = 0, end = 0;
+	int end = 0;
 
-	if (scan_tag(&rest, &tag) != 1 || !scan_tag_is(tag, "domain"))
-		return false;
-	len = (size_t)(rest.to - rest.from);
-	text = mem_strndup(rest.from, len < PEEK ? len : PEEK);
-	(void)sscanf(text, " <name>%n", &at);
 	if (!at)
 		return false;
-	at += (int)strcspn(text + at, "<");
-	return sscanf(text + at, "</name> <uuid>%63[^<]</uuid>%n", uuid, &end) == 1 && end && domxml_uuid(out, uuid);
+	len -= (size_t)(at - xml);
+	autofree char *text = mem_strndup(at, len < PEEK ? len : PEEK);
+	at = text;
+	for (size_t i = 0; i < ARRAY_SIZE(before); i++) {
+		if (strncmp(at, before[i], strlen(before[i])) != 0)
+			return false;
+		at += 1 + strcspn(at + 1, "<");
+	}
+	return sscanf(at, "</name> <uuid>%63[^<]</uuid>%n", uuid, &end) == 1 && end && domxml_uuid(out, uuid);
 }
 
 #define FACT_ATTR(name)                                                                                                \
@@ -208,76 +109,14 @@ const struct domxml_attr domxml_attrs[ATTRS] = {
 	FACT_ATTR(driver),
 };
 
-/*
- * Locates the attributes of a tag. libxml2 has them in the same order, without those that declare a namespace. Returns
- * false if the tag does not match the element.
- */
-static bool locate_attrs(struct mark *mark, enum part part, struct span tag)
+int domxml_mark(struct mark *mark, enum part part, const struct xml_elem *elem, struct err *err)
 {
-	static const char *const names[PARTS] = { "hostdev", "address", "device" };
-	struct span rest = { skip_name(tag.from + 1, tag.to), tag.to };
-	const char *name;
-	struct span word;
-	struct attr attr;
-	size_t n = 0;
-
-	while (scan_attr(&rest, &word, &attr)) {
-		if (is_name(word, "xmlns") || (word.to - word.from > 6 && memcmp(word.from, "xmlns:", 6) == 0))
-			continue;
-		name = xml_attr_name(mark->elems[part], n++);
-		if (!name || (size_t)(word.to - word.from) < strlen(name) ||
-		    !is_name((struct span){ word.to - strlen(name), word.to }, name))
-			return false;
-		for (size_t i = 0; i < ATTRS; i++)
-			if (domxml_attrs[i].part == part && strcmp(domxml_attrs[i].name, name) == 0 &&
-			    !mark->attrs[i].value.from)
-				mark->attrs[i] = attr;
-	}
-	return scan_tag_is(tag, names[part]) && !xml_attr_name(mark->elems[part], n);
-}
-
-/* An element of a vGPU. */
-struct place {
-	const struct xml_elem *elem;
-	struct mark *mark;
-	enum part part;
-};
-
-static int compare_places(const void *a, const void *b)
-{
-	uintptr_t one = (uintptr_t)((const struct place *)a)->elem, other = (uintptr_t)((const struct place *)b)->elem;
-
-	return one < other ? -1 : one > other;
-}
-
-/*
- * Locates the marks. -EINVAL: the start tags in the bytes are not those of the elements that libxml2 found. A hostile
- * document has 256 vGPUs and millions of elements, so the places are sorted.
- */
-static int locate(struct domxml *doc, const struct xml_doc *tree, struct err *err)
-{
-	autofree struct place *places = mem_new(doc->request.nvgpus * PARTS + 1, sizeof(*places));
-	struct span rest = { doc->xml, doc->xml + doc->len }, tag;
-	struct place key = { .elem = xml_root(tree) };
-	const struct place *place;
-	bool found = true;
-	size_t n = 0;
-	int r;
-
-	for (size_t i = 0; i < doc->request.nvgpus; i++)
-		for (enum part part = 0; part < PARTS; part++)
-			if (doc->marks[i].elems[part])
-				places[n++] = (struct place){ doc->marks[i].elems[part], &doc->marks[i], part };
-	mem_sort(places, n, sizeof(*places), compare_places);
-	while ((r = scan_tag(&rest, &tag)) > 0 && key.elem && found) {
-		place = bsearch(&key, places, n, sizeof(*places), compare_places);
-		found = !place || locate_attrs(place->mark, place->part, tag);
-		key.elem = xml_following(key.elem);
-	}
-	return r == 0 && !key.elem && found
-		       ? 0
-		       : err_set(err, EINVAL,
-				 "domain XML: cannot be edited: its tags do not match the elements that libxml2 finds");
+	for (size_t i = 0; i < ATTRS; i++)
+		if (domxml_attrs[i].part == part && !xml_find_attr(elem, domxml_attrs[i].name, &mark->attrs[i]))
+			return err_set(
+				err, EINVAL,
+				"domain XML: cannot be edited: its tags do not match the elements that libxml2 finds");
+	return 0;
 }
 
 /* A domain that is not defined yet may have no UUID, because libvirt then makes one. */
@@ -311,9 +150,7 @@ static int read_suspended(struct domxml *doc, const struct xml_elem *domain, str
 	doc->len = strlen(doc->xml);
 	if (xml_parse(&tree, doc->xml, doc->len, err) < 0)
 		return err_in(err, "suspend record");
-	if (request_read(doc, domain, xml_root(tree), true, err) < 0)
-		return -err->code;
-	return locate(doc, tree, err);
+	return request_read(doc, domain, xml_root(tree), true, err);
 }
 
 static int read_all(struct domxml *doc, const struct xml_doc *tree, unsigned int flags, struct err *err)
@@ -324,17 +161,12 @@ static int read_all(struct domxml *doc, const struct xml_doc *tree, unsigned int
 		return err_set(err, EINVAL, "not a domain XML: the root element is not <domain>");
 	if (read_identity(&doc->request, domain, flags & DOMXML_FILE, err) < 0)
 		return -err->code;
-	if (flags & DOMXML_IDENTITY)
-		return 0;
-	if (meta_read(doc, domain, err) < 0)
-		return -err->code;
 	if (flags & DOMXML_SUSPENDED)
 		return read_suspended(doc, domain, err);
 	if (request_read(doc, domain, domain, flags & DOMXML_ALL_PCI, err) < 0)
 		return -err->code;
-	if (flags & DOMXML_REMARKS)
-		domxml_look(doc, domain);
-	return locate(doc, tree, err);
+	domxml_look(doc, domain);
+	return 0;
 }
 
 int domxml_parse(struct domxml **out, const char *xml, size_t len, unsigned int flags, struct err *err)
@@ -357,7 +189,7 @@ void domxml_free(struct domxml *doc)
 {
 	if (!doc)
 		return;
-	free(doc->meta.devices);
+	free(doc->devices);
 	free(doc->request.cpus);
 	free(doc->request.vgpus);
 	free(doc->request.excluded);

@@ -51,7 +51,7 @@ static size_t first_attr(const struct mark *mark, enum part part)
 /* Sets an attribute to `text`: "" removes it. */
 static void set_attr(struct edits *edits, const struct mark *mark, size_t attr, const char *text)
 {
-	const struct attr *is = &mark->attrs[attr];
+	const struct xml_place *is = &mark->attrs[attr];
 	size_t first = first_attr(mark, domxml_attrs[attr].part);
 
 	if (is->value.from && text[0])
@@ -247,7 +247,7 @@ static void put_lease(FILE *f, const struct domxml *doc, const struct migration_
 		if (facts_list[i].type[0] || req->has_metadata)
 			put_device(f, doc, req, facts_list[i].type[0] ? &facts_list[i] : &req->facts);
 	}
-	for (EACH(const struct meta_device *, device, doc->meta.devices, doc->meta.n))
+	for (EACH(const struct meta_device *, device, doc->devices, doc->ndevices))
 		if (device->stray)
 			put_device(f, doc, &device->request, &device->request.facts);
 	fputs("\n</lease>", f);

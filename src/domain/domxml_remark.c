@@ -56,9 +56,10 @@ static void look_at_attributes(struct domxml *doc, const struct xml_elem *elem, 
 			       const char *whose)
 {
 	char word[WORD_SIZE], known[WORD_SIZE + 2];
+	const void *attr = NULL;
 	const char *name;
 
-	for (size_t i = 0; (name = xml_attr_name(elem, i)) && !is_full(doc); i++) {
+	while ((name = xml_next_attr(elem, &attr)) && !is_full(doc)) {
 		snprintf(known, sizeof(known), " %s ", name);
 		if (!strstr(words, known))
 			remark_add(&doc->remarks, fix, "%s: unknown attribute '%s'", whose, shown(word, name));
@@ -179,8 +180,8 @@ void domxml_look(struct domxml *doc, const struct xml_elem *domain)
 	if (xml_child(domain, DOMXML_NS, "lease") && !is_full(doc))
 		remark_add(&doc->remarks, "put it into <metadata>", "a <vgpu:lease> outside <metadata> is ignored");
 	/* Not after a suspend, because a resume attaches these hostdevs again. */
-	for (EACH(const struct meta_device *, device, doc->meta.devices, doc->meta.n))
-		if (device->stray && !doc->meta.suspended && !is_full(doc))
+	for (EACH(const struct meta_device *, device, doc->devices, doc->ndevices))
+		if (device->stray && !doc->suspended && !is_full(doc))
 			remark_add(&doc->remarks, "correct the <hostdev>, or remove the <vgpu:device>",
 				   "<vgpu:device> of %s: no <hostdev> of the domain has this %s", device->request.id,
 				   device->request.kind == REQUEST_MDEV ? "UUID" : "address");

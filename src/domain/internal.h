@@ -1,26 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the files of domxml share. domxml.c runs the steps of a parse: domxml_meta.c reads the metadata, then
- * domxml_request.c the hostdevs; domxml_remark.c notes what is ignored; domxml.c finds the bytes that an edit would
- * replace. Then the tree is freed.
+ * What the files of domxml share. domxml.c parses: domxml_request.c reads the metadata and the hostdevs, and
+ * domxml_remark.c notes what is ignored. Then the tree is freed. domxml_edit.c replaces bytes of the document.
  */
 #pragma once
 
 #include "domain/domxml.h"
 #include "base/xml.h"
 
-struct span {
-	const char *from, *to; /* in the document */
-};
-
-/* An attribute in a tag. value.from is NULL if the tag does not have the attribute. */
-struct attr {
-	struct span whole; /* with the white space before the attribute */
-	struct span value; /* without the quotes */
-};
-
 /* The elements of a vGPU: its hostdev, the <address> in that hostdev, and its <vgpu:device>. */
-enum part { PART_HOSTDEV, PART_ADDRESS, PART_DEVICE, PARTS };
+enum part { PART_HOSTDEV, PART_ADDRESS, PART_DEVICE };
 
 /* Indexes of domxml_attrs, the attributes that an edit can replace. */
 enum {
@@ -43,10 +32,9 @@ static inline const char *domxml_fact(const struct migration_facts *facts, size_
 	return (const char *)facts + domxml_attrs[attr].fact;
 }
 
-/* Where the replaceable parts of a vGPU are in the document. */
+/* Where the attributes of a vGPU that can be replaced are in the document; value.from is NULL for a missing one. */
 struct mark {
-	const struct xml_elem *elems[PARTS]; /* valid while the tree exists; NULL: no <vgpu:device> */
-	struct attr attrs[ATTRS];
+	struct xml_place attrs[ATTRS];
 };
 
 /* One <vgpu:device>. */
@@ -56,17 +44,13 @@ struct meta_device {
 	bool stray;                  /* no hostdev has its id */
 };
 
-struct meta {
-	struct meta_device *devices;
-	size_t n;
-	bool suspended; /* a suspend has removed the vGPUs, and no resume has followed */
-};
-
 struct domxml {
 	const char *xml; /* the caller's bytes, or `record` */
 	size_t len;
 	char *record; /* owned: the suspend record; NULL: none */
-	struct meta meta;
+	struct meta_device *devices;
+	size_t ndevices;
+	bool suspended; /* a suspend has removed the vGPUs, and no resume has followed */
 	struct request request;
 	struct mark *marks;               /* one for each of request.vgpus */
 	bool followed;                    /* some <vgpu:device> was matched with a hostdev of another UUID */
@@ -77,18 +61,16 @@ struct domxml {
 /* domxml.c: adds an ID that no vGPU of the domain may get. */
 void domxml_exclude(struct request *request, const char *id);
 
+/* domxml.c: locates the attributes of one element of a vGPU. -EINVAL: see xml_find_attr(). */
+int domxml_mark(struct mark *mark, enum part part, const struct xml_elem *elem, struct err *err);
+
 /* domxml.c: reads a UUID in any spelling that libvirt accepts. */
 bool domxml_uuid(char out[UUID_SIZE], const char *text);
 
-/* domxml_meta.c: reads the devices and the project of <metadata>, and applies a device's attributes to its request. */
-int meta_read(struct domxml *doc, const struct xml_elem *domain, struct err *err);
-const struct meta_device *meta_find(const struct meta *meta, const char *id);
-int meta_apply(const struct meta_device *device, struct vgpu_request *req, struct err *err);
-
 /*
- * domxml_request.c: reads the vGPUs, the elements of their marks, the pinned CPUs and the memory nodes. `holder` is the
- * element that contains <devices>: the domain, or the root of the suspend record. A <vgpu:device> that is matched with
- * a hostdev of another UUID takes that UUID in doc->meta.
+ * domxml_request.c: reads the metadata, the vGPUs with their marks, the pinned CPUs and the memory nodes. `holder` is
+ * the element that contains <devices>: the domain, or the root of the suspend record. A <vgpu:device> that is matched
+ * with a hostdev of another UUID takes that UUID in doc->devices.
  */
 int request_read(struct domxml *doc, const struct xml_elem *domain, const struct xml_elem *holder, bool all_pci,
 		 struct err *err);

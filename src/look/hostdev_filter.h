@@ -58,11 +58,11 @@ void placeholder_settle(struct domxml *doc, const struct host *host);
 
 /*
  * For commands that check a definition; a start does not warn. Warns about PCI hostdevs that are probably mistakes, and
- * about vGPUs in <qemu:commandline>. `doc` must be parsed with DOMXML_ALL_PCI and DOMXML_REMARKS, and not filtered by
+ * about vGPUs in <qemu:commandline>. `doc` must be parsed with DOMXML_ALL_PCI, and not filtered by
  * hostdev_filter_keep() yet. `inv` must have all cards and the configuration; NULL: not known.
  */
 void remark_hostdevs(struct remarks *out, const struct domxml *doc, const struct host *host,
 		     const struct inventory *inv);
 
-/* Warns about metadata without effect on this host. `doc` must be parsed with DOMXML_REMARKS. */
+/* Warns about metadata without effect on this host. */
 void remark_domain(struct remarks *out, const struct domxml *doc, const struct host *host);

@@ -97,7 +97,7 @@ struct request {
 	/* IDs that no vGPU of this domain may get: of its other hostdevs, and of stray <vgpu:device> elements. */
 	char (*excluded)[ID_SIZE];
 	size_t nexcluded;
-	/* Only with DOMXML_REMARKS: mdevs and PCI devices in <qemu:commandline>, which libvirt does not manage. */
+	/* The mdevs and PCI devices in <qemu:commandline>, which libvirt does not manage. */
 	char (*past)[ID_SIZE];
 	size_t npast;
 };
