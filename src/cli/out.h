@@ -4,7 +4,7 @@
 
 #include <time.h>
 
-#include "cli/table.h"
+#include "cli/term.h"
 #include "config/config.h"
 #include "model/lease.h"
 #include "check/check.h"

@@ -60,8 +60,6 @@ const char *cards_framework(const struct inv_pgpu *card);
 /* Writes a row for each type of the pGPU. */
 void cards_offers(struct rows *rows, const struct world *world, const struct card_row *row);
 
-void status_print(const struct status *status);
-
 enum show_kind { SHOW_DOMAIN, SHOW_VGPU, SHOW_PGPU };
 
 /*

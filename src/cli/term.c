@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The properties of the terminal on standard output or standard error. */
+/* The terminal's properties, wrapped text, and tables. */
 #include "cli/term.h"
 
+#include <errno.h>
 #include <langinfo.h>
+#include <libsmartcols.h>
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 #include <wchar.h>
@@ -39,8 +42,6 @@ static struct term read_term(FILE *to)
 	};
 }
 
-static struct term out, err; /* .to NULL: not read yet */
-
 static const struct term *term_of(struct term *term, FILE *to)
 {
 	if (!term->to)
@@ -50,12 +51,16 @@ static const struct term *term_of(struct term *term, FILE *to)
 
 const struct term *term_stdout(void)
 {
-	return term_of(&out, stdout);
+	static struct term term;
+
+	return term_of(&term, stdout);
 }
 
 const struct term *term_stderr(void)
 {
-	return term_of(&err, stderr);
+	static struct term term;
+
+	return term_of(&term, stderr);
 }
 
 const char *term_colour(const char *sequence)
@@ -154,4 +159,264 @@ void term_wrap_behind(int at, int from, const char *text)
 
 	/* The gap is part of the text, so that the gap never ends a line. */
 	term_wrap(at, margin, apart);
+}
+
+#define ENTRY(column, holds) [COL_##column] = { #column, holds }
+
+static const struct {
+	const char *name;
+	enum { WORD, NUMBER, TEXT } kind;
+} dictionary[COLUMNS] = { TABLE_COLUMNS(ENTRY) };
+
+static enum column column_of(const struct table_layout *layout, int n)
+{
+	for (int i = 0; layout->columns[i] != COL_NONE; i++)
+		if (n-- == 0)
+			return layout->columns[i];
+	return layout->more[n];
+}
+
+static enum column find_column(const struct table_layout *layout, const char *name)
+{
+	enum column column;
+
+	for (int i = 0; (column = column_of(layout, i)) != COL_NONE; i++)
+		if (strcasecmp(dictionary[column].name, name) == 0)
+			break;
+	return column;
+}
+
+static int refuse_column(const struct table_layout *layout, const char *name, struct err *err)
+{
+	char names[256] = "";
+
+	for (int i = 0; column_of(layout, i) != COL_NONE; i++)
+		text_add(names, sizeof(names), "%s%s", i ? ", " : "", dictionary[column_of(layout, i)].name);
+	return err_set(err, EINVAL, "invalid column '%s': expected %s", name, names);
+}
+
+int table_check(const struct table_layout *layout, struct table_options *options, struct err *err)
+{
+	autofree char *list = mem_strdup(options->output ? options->output : "");
+	char *rest = options->output ? list : NULL, *name;
+	int n = 0;
+
+	while ((name = strsep(&rest, ",")) != NULL) {
+		const enum column column = find_column(layout, name = text_strip(name));
+
+		if (column == COL_NONE)
+			return refuse_column(layout, name, err);
+		for (int i = 0; i < n; i++)
+			if (options->shown[i] == column)
+				return err_set(err, EINVAL, "column '%s' given twice", name);
+		options->shown[n++] = column;
+	}
+	if (!options->sort)
+		return 0;
+	options->by = find_column(layout, options->sort);
+	return options->by == COL_NONE ? refuse_column(layout, options->sort, err) : 0;
+}
+
+/* Converts "12" to a number, and "5m" or "2d" to seconds. -1 means unknown and sorts first. */
+static long number_of(const char *text)
+{
+	char *unit;
+	long n = strtol(text, &unit, 10);
+
+	if (unit == text)
+		return -1;
+	return n * (*unit == 'm' ? 60 : *unit == 'h' ? 3600 : *unit == 'd' ? 86400 : 1);
+}
+
+static int compare_cells(struct libscols_cell *a, struct libscols_cell *b, void *number)
+{
+	const char *left = scols_cell_get_data(a), *right = scols_cell_get_data(b);
+	long x = number_of(left), y = number_of(right);
+
+	return number ? (x > y) - (x < y) : strverscmp(left, right);
+}
+
+static void add_column(struct table *table, enum column column, int flags)
+{
+	const bool number = dictionary[column].kind == NUMBER;
+	/* libsmartcols makes a column as wide as its heading, even with --no-headings. */
+	const char *name = table->options->no_headings ? "" : dictionary[column].name;
+
+	table->columns[column] = mem_check(
+		scols_table_new_column(table->scols, name, 0, flags | (number ? SCOLS_FL_RIGHT : 0)));
+	scols_column_set_cmpfunc(table->columns[column], compare_cells, number ? table : NULL);
+}
+
+void table_start(struct table *table, const struct table_layout *layout, const struct table_options *options)
+{
+	const enum column *shown = options->output ? options->shown : layout->columns;
+	enum column column;
+
+	*table = (struct table){ .layout = layout, .options = options, .scols = mem_check(scols_new_table()) };
+	if (scols_table_set_column_separator(table->scols, "  ") < 0)
+		mem_out();
+	scols_table_enable_noencoding(table->scols, 1);
+	scols_table_enable_minout(table->scols, 1);
+	scols_table_enable_noheadings(table->scols, options->no_headings);
+	scols_table_set_termforce(table->scols, SCOLS_TERMFORCE_NEVER);
+	for (; *shown != COL_NONE; shown++)
+		add_column(table, *shown, 0);
+	for (int i = 0; (column = column_of(layout, i)) != COL_NONE; i++)
+		if (!table->columns[column])
+			add_column(table, column, SCOLS_FL_HIDDEN);
+}
+
+void table_line(struct table *table)
+{
+	if (table->scols)
+		table->line = mem_check(scols_table_new_line(table->scols, NULL));
+	for (enum column column = COL_NONE; column < COLUMNS; column++)
+		table_text(table, column, NULL);
+}
+
+/* Shows a blank at either end as \x20, because a blank would look like padding. */
+static char *ends_shown(const char *word)
+{
+	autofree char *safe = term_safe(word);
+	size_t len = strlen(safe);
+	bool first = *safe == ' ', last = len > 1 && safe[len - 1] == ' ';
+
+	return mem_format("%s%.*s%s", first ? "\\x20" : "", (int)len - first - last, safe + first, last ? "\\x20" : "");
+}
+
+void table_coloured(struct table *table, enum column column, const char *text, const char *sequence)
+{
+	struct libscols_column *at = table->columns[column];
+
+	if (!at)
+		return;
+	autofree char *safe = ends_shown(text && *text ? text : "-");
+	if (scols_line_set_column_data(table->line, at, safe) < 0)
+		mem_out();
+	table->has_instance |= text && *text && column == COL_INSTANCE;
+	if (*sequence)
+		scols_cell_set_color(scols_line_get_column_cell(table->line, at), sequence);
+}
+
+void table_text(struct table *table, enum column column, const char *text)
+{
+	table_coloured(table, column, text, "");
+}
+
+void table_number(struct table *table, enum column column, int number)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%d", number);
+	table_text(table, column, number < 0 ? NULL : text);
+}
+
+static char *draw_table(const struct table *table, bool colours)
+{
+	char *text = NULL;
+
+	scols_table_enable_colors(table->scols, colours);
+	if (scols_print_table_to_string(table->scols, &text) < 0)
+		mem_out();
+	return mem_check(text);
+}
+
+static bool fits(const struct table *table, int width)
+{
+	autofree char *text = draw_table(table, false);
+	char *rest = text, *line;
+	bool fit = true;
+
+	while ((line = strsep(&rest, "\n")))
+		fit &= term_columns(line, strlen(line)) <= width;
+	return fit;
+}
+
+static void hide_column(struct libscols_column *column, bool hidden)
+{
+	scols_column_set_flags(column,
+			       (scols_column_get_flags(column) & ~SCOLS_FL_HIDDEN) | (hidden ? SCOLS_FL_HIDDEN : 0));
+}
+
+static struct libscols_column *narrow(const struct table *table, int i)
+{
+	return table->columns[table->layout->narrow[i]];
+}
+
+/* Hides columns until the table fits. Returns the column whose text is to be printed below each row; NULL: none. */
+static struct libscols_column *squeeze(struct table *table, int width)
+{
+	struct libscols_column *below = NULL, *column;
+	int n = 0, others = 0;
+
+	if (fits(table, width))
+		return NULL;
+	for (enum column i = COL_NONE; i < COLUMNS; i++) {
+		if (!table->columns[i] || scols_column_is_hidden(table->columns[i]))
+			continue;
+		if (dictionary[i].kind == TEXT)
+			below = table->columns[i];
+		else
+			others++;
+	}
+	/* A row needs a column beside the text that is printed below the row. */
+	if (below && !others)
+		return NULL;
+	if (below)
+		hide_column(below, true);
+	for (; !table->options->output && (column = narrow(table, n)) != NULL && !fits(table, width); n++)
+		hide_column(column, true);
+	/* If the last hidden column was wide, those hidden before it may fit again. */
+	while (n-- > 0) {
+		column = narrow(table, n);
+		if (table->layout->narrow[n] == COL_INSTANCE && !table->has_instance)
+			continue;
+		hide_column(column, false);
+		hide_column(column, !fits(table, width));
+	}
+	return below;
+}
+
+static void print_rows(const struct table *table, size_t rows, const struct term *term, struct libscols_column *below)
+{
+	/* Rows that must be wrapped have no colours, because escape sequences would count as columns. */
+	bool wide = term->width && !fits(table, term->width);
+	autofree char *text = draw_table(table, term->colour && !wide);
+	struct libscols_iter *order = mem_check(scols_new_iter(SCOLS_ITER_FORWARD));
+	bool heading = !table->options->no_headings;
+	struct libscols_line *row;
+	char *rest = text, *line;
+
+	for (size_t i = 0; (heading || i < rows) && (line = strsep(&rest, "\n")); heading = false) {
+		const char *more = "-";
+
+		if (!heading && scols_table_next_line(table->scols, order, &row) == 0 && below)
+			more = scols_line_get_column_data(row, below);
+		i += !heading;
+		if (wide)
+			term_wrap_printable(term, 0, TERM_INDENT, line);
+		else
+			fprintf(term->to, "%s\n", line);
+		if (strcmp(more, "-") == 0)
+			continue;
+		fputs("    ", term->to);
+		term_wrap_printable(term, 4, "    ", more);
+	}
+	scols_free_iter(order);
+}
+
+void table_end(struct table *table, const struct term *term)
+{
+	size_t rows = scols_table_get_nlines(table->scols);
+
+	if (table->columns[COL_INSTANCE] && !table->has_instance && !table->options->output)
+		hide_column(table->columns[COL_INSTANCE], true);
+	if (table->options->sort)
+		scols_sort_table(table->scols, table->columns[table->options->by]);
+	/* libsmartcols prints the heading only if the table has a line. */
+	if (!rows)
+		mem_check(scols_table_new_line(table->scols, NULL));
+	print_rows(table, rows, term, term->width ? squeeze(table, term->width) : NULL);
+	scols_unref_table(table->scols);
+	*table = (struct table){ 0 };
 }

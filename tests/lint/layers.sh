@@ -15,7 +15,7 @@ order='base sys model config domain state look decide act libvirt check cli+hand
 libraries='
 <libxml/	src/base/xml\.c
 <ini\.h>	src/config/config(_[a-z]+)?\.c
-<libsmartcols\.h>	src/cli/table\.c
+<libsmartcols\.h>	src/cli/term\.c
 <libudev\.h>	src/handler/udev\.c
 <systemd/	src/(handler/main|cli/(cmd_log|cmd_inventory)|check/check_libvirt)\.c
 <libvirt/	src/libvirt/[a-z_]+\.[ch]
