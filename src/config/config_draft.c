@@ -25,6 +25,14 @@ void config_section_free(struct section *section)
 	section->naddresses = section->nmatches = 0;
 }
 
+const struct item *config_item(const struct item *list, size_t n, const char *text)
+{
+	for (EACH(const struct item *, item, list, n))
+		if (strcmp(item->text, text) == 0)
+			return item;
+	return NULL;
+}
+
 struct section *config_draft_find(const struct draft *draft, const char *type)
 {
 	return (struct section *)config_section(draft->config, type);
@@ -211,28 +219,12 @@ static void apply_nova(struct draft *draft)
 		warn_of(draft, &draft->entries[i]);
 }
 
-/* The enabled type most similar to `type` that has no section in our files, or NULL. */
-static const char *similar_to(const struct draft *draft, const char *type)
-{
-	struct text_guess guess = { .word = type };
-
-	for (EACH(const struct item *, enabled, draft->enabled.types, draft->enabled.n)) {
-		const struct section *s = config_draft_find(draft, enabled->text);
-
-		if (!s || s->nova)
-			text_guess(&guess, enabled->text);
-	}
-	return guess.best;
-}
-
 /* Checks a section. If its type is not enabled, clears its lists, so that they cause no further mistakes. */
 static void check_section(struct draft *draft, struct section *s)
 {
-	const char *similar;
-	bool named = false;
+	const bool named = config_item(draft->enabled.types, draft->enabled.n, s->type);
+	struct text_guess guess = { .word = s->type };
 
-	for (EACH(const struct item *, enabled, draft->enabled.types, draft->enabled.n))
-		named |= strcmp(enabled->text, s->type) == 0;
 	if (s->vf && named)
 		config_mistake(draft, &s->at, "%s is also listed in enabled_mdev_types; use another name for the VFs",
 			       s->type);
@@ -242,22 +234,19 @@ static void check_section(struct draft *draft, struct section *s)
 	if (s->vf || named)
 		return;
 	config_section_free(s);
-	similar = similar_to(draft, s->type);
-	if (similar)
-		config_mistake(draft, &s->at, "type not enabled; similar in enabled_mdev_types: %s", similar);
+	/* A type that has a section in our files is not the type meant here. */
+	for (EACH(const struct item *, enabled, draft->enabled.types, draft->enabled.n)) {
+		const struct section *own = config_draft_find(draft, enabled->text);
+
+		if (!own || own->nova)
+			text_guess(&guess, enabled->text);
+	}
+	if (guess.best)
+		config_mistake(draft, &s->at, "type not enabled; similar in enabled_mdev_types: %s", guess.best);
 	else
 		config_mistake(draft, &s->at,
 			       "type not enabled; correct its name, or add it to enabled_mdev_types in [devices]");
 	config_mistake_word(draft, s->type);
-}
-
-static bool shares_address(const struct section *a, const struct section *b, size_t *ia, size_t *ib)
-{
-	for (*ia = 0; *ia < a->naddresses; ++*ia)
-		for (*ib = 0; *ib < b->naddresses; ++*ib)
-			if (strcmp(a->addresses[*ia].text, b->addresses[*ib].text) == 0)
-				return true;
-	return false;
 }
 
 /* Reports the first address that section `a` shares with an earlier section, unless both types can share a card. */
@@ -265,17 +254,20 @@ static void check_addresses(struct draft *draft, const struct section *a)
 {
 	for (const struct section *b = draft->config->sections; b < a; b++) {
 		bool nova = a->nova && b->nova;
-		size_t ia, ib;
 
-		if (!shares_address(a, b, &ia, &ib))
-			continue;
 		if (draft->config->policy.several_types && !a->vf && !b->vf && !nova)
 			continue;
-		config_mistake(draft, &a->addresses[ia].at, "%s is also listed in [%s] (%s:%d); %s",
-			       a->addresses[ia].text, b->at.section, b->addresses[ib].at.file, b->addresses[ib].at.line,
-			       nova ? "Nova accepts an address once"
-				    : "a card provides one type unless pgpu_types = several in [policy]");
-		return;
+		for (EACH(const struct item *, own, a->addresses, a->naddresses)) {
+			const struct item *other = config_item(b->addresses, b->naddresses, own->text);
+
+			if (!other)
+				continue;
+			config_mistake(draft, &own->at, "%s is also listed in [%s] (%s:%d); %s", own->text,
+				       b->at.section, other->at.file, other->at.line,
+				       nova ? "Nova accepts an address once"
+					    : "a card provides one type unless pgpu_types = several in [policy]");
+			return;
+		}
 	}
 }
 

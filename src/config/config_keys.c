@@ -91,9 +91,8 @@ static int add_item(const struct setting *t, struct item **list, size_t *n, size
 	struct config *config = t->draft->config;
 	struct item *slot;
 
-	for (size_t i = 0; i < *n; i++)
-		if (strcmp((*list)[i].text, text) == 0)
-			return config_mistake(t->draft, &t->at, "%s is listed twice", text);
+	if (config_item(*list, *n, text))
+		return config_mistake(t->draft, &t->at, "%s is listed twice", text);
 	if (*n == max)
 		return config_mistake(t->draft, &t->at, "more than %zu %s", max, things);
 	slot = mem_add(list, n, sizeof(*slot));
@@ -142,6 +141,7 @@ static int set_word(const struct setting *t, char *value)
 static int add_enabled(const struct setting *t, char *item)
 {
 	struct draft *draft = t->draft;
+	const struct item *before;
 	char type[TYPE_SIZE];
 
 	/* NVIDIA lists the types of VFs by their numbers. */
@@ -152,11 +152,11 @@ static int add_enabled(const struct setting *t, char *item)
 			       "'%.80s' is not a type ID such as nvidia-35; separate types with commas", item);
 		return config_mistake_word(t->draft, item);
 	}
-	for (size_t i = 0; i < draft->enabled.n && t->at.nova; i++)
-		if (strcmp(draft->enabled.types[i].text, type) == 0) {
-			draft->twice = (struct item){ draft->enabled.types[i].text, t->at };
-			return 0;
-		}
+	before = t->at.nova ? config_item(draft->enabled.types, draft->enabled.n, type) : NULL;
+	if (before) {
+		draft->twice = (struct item){ before->text, t->at };
+		return 0;
+	}
 	return add_item(t, &draft->enabled.types, &draft->enabled.n, TYPES_MAX, "types", type);
 }
 
@@ -206,10 +206,9 @@ static int parse_address(char out[PARENT_SIZE], const char *s, const struct sett
 /* Nova compares addresses as text with those in sysfs, and uses libvirt's names for virtual parents. */
 static int check_spelling(const struct setting *t, const char *item, const char *address)
 {
-	bool virtual = !strchr(address, ':');
 	char nova[2 * PARENT_SIZE];
 
-	snprintf(nova, sizeof(nova), "%s%s%s", address, virtual ? "_" : "", virtual ? address : "");
+	snprintf(nova, sizeof(nova), strchr(address, ':') ? "%s" : "%s_%s", address, address);
 	if (strcmp(nova, item) == 0)
 		return 0;
 	return config_mistake(t->draft, &t->at,
@@ -226,53 +225,45 @@ static int add_address(const struct setting *t, char *item)
 		r = check_spelling(t, item, address);
 	if (r == 0)
 		r = add_item(t, &s->addresses, &s->naddresses, SECTION_ADDRESSES_MAX, "addresses", address);
+	/* The message about a shared address has its own advice. */
 	if (r == 0)
-		s->addresses[s->naddresses - 1].at.nova =
-			false; /* the message about a shared address has its own advice */
+		s->addresses[s->naddresses - 1].at.nova = false;
 	return r;
 }
 
-/* Parses four hex digits into lower case; "*" means any ID, and leaves `out` empty. */
-static bool parse_id(char out[5], const char *s, size_t len)
+/* Parses VENDOR:DEVICE or VENDOR:DEVICE:SUBDEVICE into lower case. "*" means any ID, and leaves it empty. */
+static bool parse_ids(struct match *m, const char *term)
 {
-	if (len == 1 && *s == '*')
-		return true;
-	if (len != 4)
-		return false;
-	for (size_t i = 0; i < 4; i++) {
-		if (!isxdigit((unsigned char)s[i]))
+	char *const ids[] = { m->vendor, m->device, m->subdevice };
+	char copy[sizeof("vvvv:dddd:ssss") + 1], *rest = copy, *id;
+	size_t n = 0;
+
+	snprintf(copy, sizeof(copy), "%s", term);
+	for (; (id = strsep(&rest, ":")); n++) {
+		if (n == ARRAY_SIZE(ids) ||
+		    (strcmp(id, "*") != 0 && (strlen(id) != 4 || id[strspn(id, "0123456789abcdefABCDEF")])))
 			return false;
-		out[i] = (char)tolower((unsigned char)s[i]);
+		for (size_t i = 0; i < 4 && *id != '*'; i++)
+			ids[n][i] = (char)tolower((unsigned char)id[i]);
 	}
-	return true;
+	return n >= 2 && (*m->vendor || *m->device);
 }
 
 static int parse_match(struct match *m, char *terms, const struct setting *t)
 {
-	bool ids = false;
 	char *term;
+	long node;
 
 	m->numa = -1;
 	while ((term = text_next(&terms, " "))) {
-		char *colon = strchr(term, ':'), *second = colon ? strchr(colon + 1, ':') : NULL;
-		long node;
-
-		if (strncmp(term, "numa=", 5) == 0 && m->numa == -1 && text_number(term + 5, 0, NUMA_MAX, &node)) {
+		if (strncmp(term, "numa=", 5) == 0 && m->numa == -1 && text_number(term + 5, 0, NUMA_MAX, &node))
 			m->numa = (int)node;
-			continue;
-		}
-		if (colon && !ids && parse_id(m->vendor, term, (size_t)(colon - term)) &&
-		    parse_id(m->device, colon + 1, second ? (size_t)(second - colon - 1) : strlen(colon + 1)) &&
-		    (!second || parse_id(m->subdevice, second + 1, strlen(second + 1))) &&
-		    (m->vendor[0] || m->device[0])) {
-			ids = true;
-			continue;
-		}
-		return config_mistake(
-			t->draft, &t->at,
-			"invalid term '%.80s': expected VENDOR:DEVICE or VENDOR:DEVICE:SUBDEVICE (four hex digits each, * for any), "
-			"numa=NODE, or both; separate alternatives with commas",
-			term);
+		else if (*m->vendor || *m->device || !parse_ids(m, term))
+			return config_mistake(
+				t->draft, &t->at,
+				"invalid term '%.80s': expected VENDOR:DEVICE or VENDOR:DEVICE:SUBDEVICE (four hex digits each, * for any), "
+				"numa=NODE, or both; separate alternatives with commas",
+				term);
 	}
 	return 0;
 }

@@ -85,6 +85,7 @@ void config_strings_free(char **list, size_t n);
 
 void config_section_free(struct section *section);
 
+const struct item *config_item(const struct item *list, size_t n, const char *text);
 const struct key *config_key(const struct key *keys, const char *name);
 
 /* Sets a key. In the value, each continuation line begins with '\n'. -EINVAL: invalid value. */
