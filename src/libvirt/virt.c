@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <libvirt/libvirt.h>
 #include <libvirt/virterror.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,19 +92,14 @@ static int code_of(const virError *error)
 	return error->domain == VIR_FROM_RPC || (any && error->domain == VIR_FROM_REMOTE) ? ENOTCONN : EIO;
 }
 
-/* Sets `err` to the formatted text and libvirt's last error, with a code of virt.h. Returns the negative code. */
-__attribute__((format(printf, 2, 3))) static int failed_to(struct err *err, const char *fmt, ...)
+/* Sets `err` to libvirt's last error, with a code of virt.h. Returns `err`. */
+static struct err *libvirt_says(struct err *err)
 {
 	const virError *error = lib.virGetLastError();
-	int code = error ? code_of(error) : EIO;
-	char doing[1200];
-	va_list ap;
 
-	va_start(ap, fmt);
-	vsnprintf(doing, sizeof(doing), fmt, ap);
-	va_end(ap);
-	return err_set(err, code, "%s: libvirt says: %s", doing,
-		       error && error->message ? error->message : "unknown error");
+	err_set(err, error ? code_of(error) : EIO, "libvirt says: %s",
+		error && error->message ? error->message : "unknown error");
+	return err;
 }
 
 /* Loads libvirt and sets up its event loop, which must precede a connection. Repeated calls do nothing. */
@@ -127,7 +121,7 @@ static int init(struct err *err)
 	if (lib.virInitialize() == 0 && lib.virEventRegisterDefaultImpl() == 0)
 		return 0;
 	lib.handle = NULL;
-	return failed_to(err, "cannot initialize libvirt's library");
+	return err_in(libvirt_says(err), "cannot initialize libvirt's library");
 }
 
 int virt_open(struct virt **out, const char *uri, struct err *err)
@@ -142,7 +136,8 @@ int virt_open(struct virt **out, const char *uri, struct err *err)
 	virt->conn = lib.virConnectOpen(uri);
 	if (!virt->conn) {
 		free(virt);
-		return failed_to(err, "%s: cannot connect; check that libvirtd or virtqemud is running", uri);
+		return err_in(libvirt_says(err), "%s: cannot connect; check that libvirtd or virtqemud is running",
+			      uri);
 	}
 	/* Ignore a failure, because libvirt's drivers without a server do not support keepalives. */
 	lib.virConnectSetKeepAlive(virt->conn, KEEPALIVE_S, KEEPALIVE_COUNT);
@@ -171,7 +166,7 @@ static virDomainPtr lookup(struct virt *virt, const char *uuid, struct err *err)
 	virDomainPtr domain = lib.virDomainLookupByUUIDString(virt->conn, uuid);
 
 	if (!domain)
-		failed_to(err, "domain %s", uuid);
+		err_in(libvirt_says(err), "domain %s", uuid);
 	return domain;
 }
 
@@ -182,10 +177,9 @@ static int failed(virDomainPtr domain, const char *what, struct err *err)
 
 	if (!domain)
 		return -err->code;
-	/* Call this before virDomainGetName(), which resets the last error. */
-	failed_to(err, "%s", what);
-	name = lib.virDomainGetName(domain);
-	return err_in(err, "domain %s", name ? name : "?");
+	libvirt_says(err);
+	name = lib.virDomainGetName(domain); /* resets libvirt's last error */
+	return err_in(err, "domain %s: %s", name ? name : "?", what);
 }
 
 void virt_domain_free(struct virt_domain *domain)
@@ -223,7 +217,7 @@ int virt_all_xml(struct virt *virt, char **xml, struct err *err)
 	FILE *to = mem_open(xml, &len);
 
 	if (found < 0)
-		r = failed_to(err, "cannot list the domains");
+		r = err_in(libvirt_says(err), "cannot list the domains");
 	for (int i = 0; i < found; i++) {
 		if (r == 0)
 			r = print_xml(to, domains[i], err);
@@ -246,7 +240,7 @@ int virt_find(struct virt *virt, const char *name_or_uuid, struct virt_domain *o
 
 	*out = (struct virt_domain){ 0 };
 	if (!domain)
-		return failed_to(err, "domain %s", name_or_uuid);
+		return err_in(libvirt_says(err), "domain %s", name_or_uuid);
 	active = lib.virDomainIsActive(domain);
 	persistent = lib.virDomainIsPersistent(domain);
 	if (!name || active < 0 || persistent < 0 || lib.virDomainGetUUIDString(domain, uuid) < 0)
@@ -274,7 +268,7 @@ int virt_define(struct virt *virt, const char *xml, struct err *err)
 {
 	autodomain virDomainPtr domain = lib.virDomainDefineXMLFlags(virt->conn, xml, 0);
 
-	return domain ? 0 : failed_to(err, "cannot define the domain");
+	return domain ? 0 : err_in(libvirt_says(err), "cannot define the domain");
 }
 
 static unsigned int affects(unsigned int sides)
