@@ -226,38 +226,31 @@ static int open_signals(struct leased *d, struct err *err)
 	return d->signals < 0 ? err_sys(err, errno, "cannot receive signals") : 0;
 }
 
-static void look_after(struct leased *d)
+static int serve(struct leased *d, struct err *err)
 {
 	struct guests *guests = &d->handler.last.guests;
-	struct err err;
 
+	if (open_signals(d, err) < 0)
+		return -err->code;
+	if (handler_open(&d->handler, d->args.root, d->args.config, err) < 0) {
+		handler_close(&d->handler);
+		return -err->code;
+	}
 	guests->asks = !d->args.root || d->uri;
 	guests->uri = d->uri;
 	if (guests->asks)
 		text_copy(guests->state, sizeof(guests->state), "not connected to libvirt yet");
 	/* Watch before the first look, so that no event is missed. With --root, our events are of another host. */
-	if (!d->args.root && udev_watch_open(&d->udev, &err) < 0)
-		log_warn("%s; changes of devices are noticed only every few minutes", err.text);
+	if (!d->args.root && udev_watch_open(&d->udev, err) < 0)
+		log_warn("%s; changes of devices are noticed only every few minutes", err->text);
 	log_info("version %s started", PACKAGE_VERSION);
 	loop(d);
 	log_info("ends");
 	pass_stop(&d->handler);
 	finisher_stop(&d->finisher);
 	udev_watch_close(d->udev);
-}
-
-static int serve(struct leased *d, struct err *err)
-{
-	int r = open_signals(d, err);
-
-	if (r < 0)
-		return r;
-	r = handler_open(&d->handler, d->args.root, d->args.config, err);
-	if (r == 0)
-		look_after(d);
 	handler_close(&d->handler);
-	close(d->signals);
-	return r;
+	return 0;
 }
 
 /* The number of unmet requirements of a start; `err` has the first. */

@@ -49,12 +49,12 @@ int hotplug_lease(struct hotplug *hp, const struct request *request, const char 
 	int r = hp->dry_run ? preview_decide(&preview, &lifecycle, PLAN_PREPARE, err)
 			    : lifecycle_prepare(&lifecycle, err);
 
-	if (r == 0 && hp->dry_run)
-		plan_print(hp->dry_run, &preview.plan, &preview.world, false);
 	if (r < 0)
 		return err_in(err, "domain %s", hp->domain.name);
-	if (hp->dry_run)
+	if (hp->dry_run) {
+		plan_print(hp->dry_run, &preview.plan, &preview.world, false);
 		return 0;
+	}
 	/* Connect again, because creating can take longer than libvirt waits for a keepalive. */
 	virt_close(hp->virt);
 	r = virt_open(&hp->virt, hp->uri, err);
@@ -159,7 +159,7 @@ static int choose_vf(const struct hotplug *hp, const struct request *request, st
 	const struct lifecycle lifecycle = { .host = hp->host, .config = hp->config, .request = request };
 	struct vgpu_request *req = request->vgpus;
 	autopreview struct preview preview = { 0 };
-	const struct step *step;
+	const struct vgpu_ref *vgpu;
 
 	req->managed = false;
 	req->managed_as_needed = true;
@@ -169,10 +169,10 @@ static int choose_vf(const struct hotplug *hp, const struct request *request, st
 	req->any = false;
 	if (preview.plan.kind != PLAN_STEPS)
 		return err_set(err, ENOSPC, "domain %s: %s", hp->domain.name, preview.plan.text);
-	step = &preview.plan.steps[0];
-	text_copy(req->id, sizeof(req->id), step->vgpu.id);
+	vgpu = &preview.plan.steps[0].vgpu;
+	text_copy(req->id, sizeof(req->id), vgpu->id);
 	/* libvirt must bind a plain VF to VFIO's driver. */
-	req->managed = step->vgpu.framework == FW_VF;
+	req->managed = vgpu->framework == FW_VF;
 	return 0;
 }
 
