@@ -17,13 +17,6 @@ struct flavored {
 	const char *instance;
 };
 
-static bool parse(struct domxml **doc, const struct libvirt_file *file, unsigned int flags)
-{
-	struct err ignored;
-
-	return domxml_parse(doc, file->text, file->len, flags, &ignored) == 0;
-}
-
 /* `wanted`: the request of the definition or of the suspend record. */
 static void report_missing(struct check *check, const struct running_domain *domain, const struct request *wanted,
 			   const char *id)
@@ -76,6 +69,7 @@ static void look_at_vgpus(struct check *check, const struct running_domain *doma
 			  const struct libvirt_file *definition)
 {
 	autodomxml struct domxml *defined = NULL;
+	struct err ignored;
 
 	if (!domain->request)
 		return;
@@ -85,7 +79,7 @@ static void look_at_vgpus(struct check *check, const struct running_domain *doma
 	if (definition &&
 	    (domxml_concerns(definition->text, definition->len) ||
 	     (hostdev_filter_possible(check->config) && domxml_has_pci(definition->text, definition->len))) &&
-	    parse(&defined, definition, DOMXML_ALL_PCI))
+	    domxml_parse(&defined, definition->text, definition->len, DOMXML_ALL_PCI, &ignored) == 0)
 		look_at_defined(check, domain, defined);
 }
 
@@ -94,17 +88,25 @@ static bool is_novas(const struct libvirt_file *file)
 	return memmem(file->text, file->len, DOMXML_NOVA_NS_PREFIX, strlen(DOMXML_NOVA_NS_PREFIX));
 }
 
-static void add_flavored(struct flavored **list, size_t *n, const struct libvirt_file *file)
+/* Returns the number of vGPUs in the XML, and reads its flavor ("": none). Negative: invalid XML. */
+static int count_vgpus(const struct libvirt_file *file, char flavor[INSTANCE_SIZE])
 {
 	autodomxml struct domxml *doc = NULL;
-	struct flavored *one;
+	struct err ignored;
+	int r = domxml_parse(&doc, file->text, file->len, 0, &ignored);
 
-	if (!is_novas(file) || !domxml_concerns(file->text, file->len) || !parse(&doc, file, 0) ||
-	    !domxml_request(doc)->nvgpus)
-		return;
-	one = mem_add(list, n, sizeof(*one));
-	one->instance = file->name;
-	memcpy(one->flavor, domxml_request(doc)->flavor, sizeof(one->flavor));
+	if (r < 0)
+		return r;
+	memcpy(flavor, domxml_request(doc)->flavor, INSTANCE_SIZE);
+	return (int)domxml_request(doc)->nvgpus;
+}
+
+static void add_flavored(struct flavored **list, size_t *n, const struct libvirt_file *file)
+{
+	struct flavored one = { .instance = file->name };
+
+	if (is_novas(file) && domxml_concerns(file->text, file->len) && count_vgpus(file, one.flavor) > 0)
+		*(struct flavored *)mem_add(list, n, sizeof(one)) = one;
 }
 
 /*
@@ -114,15 +116,13 @@ static void add_flavored(struct flavored **list, size_t *n, const struct libvirt
 static void look_at_flavor(struct check *check, const struct running_domain *domain,
 			   const struct libvirt_file *definition, const struct flavored *flavored, size_t n)
 {
-	autodomxml struct domxml *live = NULL, *defined = NULL;
+	char flavor[INSTANCE_SIZE], ignored[INSTANCE_SIZE];
 	const struct flavored *like;
 
-	if (!n || !is_novas(&domain->live) || !parse(&live, &domain->live, 0) || domxml_request(live)->nvgpus ||
-	    !*domxml_request(live)->flavor ||
-	    (definition && (!parse(&defined, definition, 0) || domxml_request(defined)->nvgpus)))
+	if (!n || !is_novas(&domain->live) || count_vgpus(&domain->live, flavor) != 0 || !*flavor)
 		return;
-	like = text_find(flavored, n, sizeof(*flavored), domxml_request(live)->flavor);
-	if (like)
+	like = text_find(flavored, n, sizeof(*flavored), flavor);
+	if (like && (!definition || count_vgpus(definition, ignored) == 0))
 		check_warn(check_at_definition(check, domain->live.name), "hard-reboot the instance",
 			   "domain %s runs without a vGPU, but domain %s, an instance of the same flavor, has one",
 			   domain->live.name, like->instance);
