@@ -11,7 +11,6 @@
  * bench --driver PIPE LINK TARGET is the driver of a host of plain files, where one pipe stands for a type's `create`
  * and for the device's `remove`: the device's link appears when a UUID is written to it, and goes when a number is.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>

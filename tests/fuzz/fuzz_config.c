@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Any text as a configuration: understood or refused, never half. First byte N: as nova.conf; A: with all mistakes. */
-#include <stdint.h>
+#include "fuzz/fuzz.h"
 
 #include "lib/config_text.h"
-#include "lib/stand_in.h"
 
 /* What a good configuration promises to those who use it. */
 static void check(const struct config *config)
@@ -12,16 +11,13 @@ static void check(const struct config *config)
 		const struct section *s = &config->sections[i];
 		char type[TYPE_SIZE], parent[PARENT_SIZE];
 
-		if ((s->vf && !s->naddresses && !s->nmatches) || !type_parse(type, s->type) ||
-		    config_section(config, s->type) != s || !class_is_valid(s->class) ||
-		    (s->max_instances < 1 && s->max_instances != NO_LIMIT))
-			abort();
+		MUST(!s->vf || s->naddresses || s->nmatches);
+		MUST(type_parse(type, s->type) && config_section(config, s->type) == s && class_is_valid(s->class));
+		MUST(s->max_instances >= 1 || s->max_instances == NO_LIMIT);
 		for (size_t k = 0; k < s->naddresses; k++)
-			if (!parent_parse(parent, s->addresses[k].text) || strcmp(parent, s->addresses[k].text) != 0)
-				abort();
+			MUST(parent_parse(parent, s->addresses[k].text) && strcmp(parent, s->addresses[k].text) == 0);
 		for (size_t k = 0; k < s->nmatches; k++)
-			if (!s->matches[k].vendor[0] && !s->matches[k].device[0] && s->matches[k].numa < 0)
-				abort();
+			MUST(s->matches[k].vendor[0] || s->matches[k].device[0] || s->matches[k].numa >= 0);
 	}
 }
 
@@ -38,8 +34,7 @@ static void read_file(bool nova, const char *data, size_t len)
 	if (config_draft_finish(&draft, &err) == 0)
 		check(&config);
 	for (size_t i = 0; i < draft.mistakes.n; i++)
-		if (draft.mistakes.list[i].where >= strlen(draft.mistakes.list[i].text))
-			abort();
+		MUST(draft.mistakes.list[i].where < strlen(draft.mistakes.list[i].text));
 	config_draft_free(&draft);
 	config_free(&config);
 }
@@ -55,8 +50,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	} else if (config_of_text(&config, "fuzz", text, size, &err) == 0) {
 		check(&config);
 		config_free(&config);
-	} else if (err.code == 0 || !err.text[0] || config.nsections || config.nfiles) {
-		abort();
+	} else {
+		MUST(err.code && err.text[0] && !config.nsections && !config.nfiles);
 	}
 	return 0;
 }

@@ -1,22 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Any bytes for a domain's XML: with other addresses or facts it asks for the same, and back again it is the same. */
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "fuzz/fuzz.h"
 
-#include "base/mem.h"
 #include "base/text.h"
 #include "domain/internal.h"
-#include "lib/stand_in.h"
-
-#define MUST(condition)                                                                                                \
-	do {                                                                                                           \
-		if (!(condition)) {                                                                                    \
-			fprintf(stderr, "does not hold: %s\n", #condition);                                            \
-			abort();                                                                                       \
-		}                                                                                                      \
-	} while (0)
 
 static struct err err;
 

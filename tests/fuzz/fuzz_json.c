@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Fuzzes the reader of JSON: whatever comes, it stays inside the text, and what it releases is a string. */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
+#include "fuzz/fuzz.h"
 
-#include "base/mem.h"
 #include "base/json.h"
-#include "lib/stand_in.h"
 
 static bool pair(void *arg, const char *name, const char *value)
 {
-	if (strlen(name) >= 64 || strlen(value) >= 1024)
-		abort();
+	MUST(strlen(name) < 64 && strlen(value) < 1024);
 	return true;
 }
 
@@ -24,9 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	autofree char *text = mem_strndup((const char *)data, size);
 	const char *wrong = json_read(text, fields, ARRAY_SIZE(fields));
 
-	if (strlen(type) >= sizeof(type) || strlen(start) >= sizeof(start))
-		abort();
-	if (!wrong && !fields[0].found && *type)
-		abort();
+	MUST(strlen(type) < sizeof(type) && strlen(start) < sizeof(start));
+	MUST(wrong || fields[0].found || !*type);
 	return 0;
 }

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The main() of a fuzz target where libFuzzer is not: each file of its corpus, or of the DIRECTORY, is one test. */
-#include <dirent.h>
 #include <fcntl.h>
 
-#include "base/mem.h"
+#include "fuzz/fuzz.h"
 #include "sys/sys.h"
 #include "lib/tap.h"
 
 enum { INPUT_MAX = 16 << 20 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static int no_dots(const struct dirent *entry)
 {
@@ -34,29 +31,18 @@ static int feed(int dir, const char *name)
 	return LLVMFuzzerTestOneInput(exact, len);
 }
 
-/* tests/fuzz/corpus/NAME of the source tree, for a program called fuzz_NAME. */
-static void corpus_directory(char path[PATH_MAX], const char *program)
-{
-	const char *base = strrchr(program, '/');
-
-	base = base ? base + 1 : program;
-	if (strncmp(base, "fuzz_", 5) == 0)
-		base += 5;
-	snprintf(path, PATH_MAX, "%s/tests/fuzz/corpus/%s", getenv("srcdir"), base);
-}
-
 int main(int argc, char **argv)
 {
 	char path[PATH_MAX];
 	struct dirent **entries = NULL;
 	int dir, n;
 
-	corpus_directory(path, argv[0]);
-	if (argc > 1)
-		snprintf(path, sizeof(path), "%s", argv[1]);
-	dir = sys_dir(AT_FDCWD, path);
+	/* The program is called fuzz_NAME. */
+	snprintf(path, sizeof(path), "%s/tests/fuzz/corpus/%s", getenv("srcdir"),
+		 program_invocation_short_name + strlen("fuzz_"));
+	dir = sys_dir(AT_FDCWD, argc > 1 ? argv[1] : path);
 	n = dir < 0 ? dir : scandirat(dir, ".", &entries, no_dots, alphasort);
-	ok(n > 0, "there is a corpus in %s", path);
+	ok(n > 0, "there is a corpus in %s", argc > 1 ? argv[1] : path);
 	for (int i = 0; i < n; i++) {
 		ok(feed(dir, entries[i]->d_name) == 0, "%s is survived", entries[i]->d_name);
 		free(entries[i]);

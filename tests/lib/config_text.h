@@ -2,8 +2,6 @@
 /* A configuration from a text in memory. No nova.conf is read. */
 #pragma once
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"

@@ -115,7 +115,6 @@ static inline void tree_bytes(const struct tree *tree, const char *path, const c
 
 static inline int tree_unlink(const char *path, const struct stat *st, int flag, struct FTW *ftw)
 {
-	(void)st, (void)flag, (void)ftw;
 	return remove(path);
 }
 

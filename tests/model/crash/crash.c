@@ -10,9 +10,7 @@
  * may be in the middle of a write to the kernel). How far that one is depends on the moment: there, too, it is every
  * call.
  */
-#include "look/inventory.h"
 #include "lib/live.h"
-#include "lib/stand_in.h"
 #include "lib/xml.h"
 #include "model/crash/trace.h"
 #include "state/history.h"

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The clock and the processes of sys/sys.h by the linker's --wrap: a point around each call that others can notice. */
 #include <sys/file.h>
-#include <time.h>
 
-#include "look/inventory.h"
 #include "model/simulation/world.h"
-#include "state/store.h"
-#include "lib/stand_in.h"
 
 int64_t sys_now_ms(void)
 {

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* sys/timed_child.h with simulated processes. An abandoned child uses nothing that it shares with its parent. */
-#include "base/mem.h"
 #include "base/text.h"
 #include "model/simulation/driver.h"
 #include "model/simulation/processes.h"
-#include "lib/stand_in.h"
 
 enum { STEP_US = 10000 };
 

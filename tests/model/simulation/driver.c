@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The cards, their devices, and their files; how long their drivers take. */
-#include "model/simulation/driver.h"
 
-#include "base/text.h"
 #include "model/simulation/world.h"
 
 #define T4_TYPES { { "nvidia-222", 1024, 1 }, { "nvidia-223", 2048, 2 } }

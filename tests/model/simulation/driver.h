@@ -9,7 +9,6 @@
  */
 #pragma once
 
-#include "base/ident.h"
 #include "lib/tree.h"
 #include "model/vgpu.h"
 

@@ -10,7 +10,6 @@
  */
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "lib/source.h"
 #include "model/simulation/world.h"

@@ -3,8 +3,6 @@
 #include "handler/handler.h"
 #include "model/simulation/world.h"
 #include "act/gc.h"
-#include "state/history.h"
-#include "lib/stand_in.h"
 #include "lib/vgpu.h"
 
 static void open_store(struct store *store)

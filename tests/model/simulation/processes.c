@@ -4,14 +4,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
-
-#include "base/mem.h"
 
 enum { STACK = 256 << 10, GUARD = 4096, WORDS = 60, WORD = 300 };
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What must hold whatever happened, at each change of a device or lease, each answer of the hook, and the end. */
-#include <dirent.h>
 
 #include "model/simulation/world.h"
 

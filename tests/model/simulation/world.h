@@ -2,7 +2,6 @@
 /* The world: domains with their libvirt, hook calls, commands, the handler, others: a process each; and the rules. */
 #pragma once
 
-#include "lib/tree.h"
 #include "model/simulation/driver.h"
 #include "model/simulation/processes.h"
 #include "act/lifecycle.h"

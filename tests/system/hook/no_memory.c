@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "lib/stand_in.h"
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t n, size_t size);

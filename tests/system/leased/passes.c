@@ -6,8 +6,6 @@
  *     rss KIB KIB    after a tenth of the passes, and after all of them
  *     peak KIB
  */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 

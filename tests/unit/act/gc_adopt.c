@@ -2,7 +2,6 @@
 /* What a pass records of a VF that a domain runs with; what a start keeps of one that its arrival has reserved. */
 #include "act/gc.h"
 
-#include "act/kernel_write.h"
 #include "act/lifecycle.h"
 #include "lib/asked.h"
 #include "lib/live.h"

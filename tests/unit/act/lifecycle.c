@@ -5,7 +5,6 @@
 #include "lib/asked.h"
 #include "lib/cards.h"
 #include "lib/leases.h"
-#include "lib/stand_in.h"
 #include "lib/xml.h"
 
 #define CARD "0000:84:00.0"

@@ -2,7 +2,6 @@
 /* The small reader of JSON. */
 #include "base/json.h"
 
-#include "lib/stand_in.h"
 #include "lib/tap.h"
 
 static char type[16], start[16];

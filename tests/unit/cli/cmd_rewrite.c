@@ -2,7 +2,6 @@
 /* vgpu-lease rewrite of a definition that others change after it was read. libvirt is made up here: one domain. */
 #include "cli/cmd.h"
 
-#include "lib/stand_in.h"
 #include "lib/tree.h"
 #include "lib/xml.h"
 

@@ -2,14 +2,9 @@
 /* libvirt as hotplug's test has it, in the place of virt's modules: one domain, whose XML is what was done to it. */
 #pragma once
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "domain/domxml.h"
 #include "lib/names.h"
-#include "lib/stand_in.h"
+#include "lib/tap.h"
 #include "libvirt/virt.h"
 
 static struct fake {

@@ -2,10 +2,7 @@
 /* libvirt in our words, on libvirt's own made-up host (its test driver): what has devices and QEMU is in tests/vm. */
 #include "libvirt/virt.h"
 
-#include <dlfcn.h>
-
 #include "lib/messages.h"
-#include "lib/stand_in.h"
 #include "lib/tree.h"
 
 #define VM "67a42c8b-0000-4000-8000-000000000001"

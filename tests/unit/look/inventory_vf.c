@@ -2,12 +2,9 @@
 /* Cards whose vGPUs are VFs, or are on VFs: whose a VF is, what it offers, and which the driver has lost. */
 #include "look/internal.h"
 
-#include "state/store.h"
-#include "look/pool.h"
 #include "lib/config_text.h"
 #include "lib/inventory_host.h"
 #include "lib/names.h"
-#include "state/history.h"
 #include "look/looked.h"
 
 #define PCI "sys/bus/pci/devices/"

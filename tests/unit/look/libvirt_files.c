@@ -2,7 +2,6 @@
 /* What libvirt keeps in files. */
 #include "look/libvirt_files.h"
 
-#include "base/mem.h"
 #include "lib/names.h"
 #include "lib/tree.h"
 

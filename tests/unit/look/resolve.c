@@ -12,7 +12,6 @@
  */
 #include "look/resolve.h"
 
-#include "base/text.h"
 #include "lib/messages.h"
 #include "lib/leases.h"
 

@@ -4,7 +4,6 @@
 
 #include "lib/names.h"
 #include "lib/tap.h"
-#include "model/lease.h"
 #include "lib/source.h"
 #include "model/event.h"
 

@@ -6,7 +6,6 @@
 #include "sys/timed_child.h"
 #include "look/typelist.h"
 #include "lib/leases.h"
-#include "lib/stand_in.h"
 
 #define CARD "0000:41:00.0"
 

@@ -11,7 +11,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "lib/stand_in.h"
 #include "lib/tree.h"
 
 enum { SHORT_MS = 100, LONG_MS = 5000, TRY_MS = 10 };
