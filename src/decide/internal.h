@@ -87,10 +87,7 @@ int plan_quota(struct planner *p, const char *id);
 /* Adds the removal of this many leases. */
 void plan_quota_removes(const struct planner *p, int n);
 
-/* plan_vf.c. plan_vf_request() adds the named VF and its only type to the request. */
-void plan_vf_request(const struct planner *p);
-
-/* Can the hostdev use this VF? Without a `device`, the VF must be in the pool. If not, refuses. */
+/* plan_vf.c: can the hostdev use this VF? Without a `device`, the VF must be in the pool. If not, refuses. */
 bool plan_vf_suits(struct planner *p, const struct inv_parent *vf, const struct inv_device *device);
 
 /* Can a guest have this VF now? If not, refuses. */
@@ -114,9 +111,6 @@ bool plan_wait_for_kernel(struct planner *p, const char *parent, const struct le
 
 /* Plans the removal of the vGPU, and the expected step. False: it must stay, does not fit, or a removal failed. */
 bool plan_finish_release(struct planner *p, const struct lease *lease);
-
-/* If the request has no type or a remembered one, gives it the only type of this VF (NULL: of the pool). */
-void plan_only_type(const struct planner *p, const struct inv_parent *vf);
 
 /* Does this ID mean the requested type on this card? An ID can mean another type on another card. */
 bool plan_type_means(const struct planner *p, const struct inv_pgpu *card, const char *type);

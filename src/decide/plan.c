@@ -83,9 +83,11 @@ static bool was_outside(const struct planner *p)
 	return parent && parent->card->ready && !parent->card->pool.in_pool && parent->card->pool.claim == CLAIM_NONE;
 }
 
-void plan_only_type(const struct planner *p, const struct inv_parent *vf)
+/* If the request has no type or a remembered one, gives it the only type of its VF or, without a VF, of the pool. */
+static void set_only_type(const struct planner *p)
 {
 	struct resolved_request *resolved = p->resolved;
+	const struct inv_parent *vf = plan_own_vf(p);
 	autofree const struct section **types = NULL;
 
 	/* A remembered type may also be the pool's only type. The pool then counts as the source. */
@@ -404,10 +406,10 @@ static bool add_step(struct planner *p)
 	p->resolved = &p->narrowed;
 	p->only = NULL;
 	p->step = &p->plan->steps[p->req];
-	if (p->resolved->req->kind == REQUEST_MDEV)
-		plan_only_type(p, NULL);
 	plan_source_narrow(p);
-	plan_vf_request(p);
+	if (p->resolved->req->kind == REQUEST_PCI)
+		text_copy(p->resolved->last_parent, PARENT_SIZE, plan_named(p->resolved->req));
+	set_only_type(p);
 	found = plan_request(p);
 	p->step->owner = owner_when_created(p);
 	/* A vGPU that the domain keeps was checked when the domain got it. */

@@ -218,16 +218,6 @@ const struct inv_parent *plan_own_vf(const struct planner *p)
 	return vf && req->kind == REQUEST_PCI && p->world->mode != PLAN_MIGRATE && pool_has_parent(vf) ? vf : NULL;
 }
 
-void plan_vf_request(const struct planner *p)
-{
-	const struct vgpu_request *req = p->resolved->req;
-
-	if (req->kind != REQUEST_PCI || !config_is_valid(p->world->config))
-		return;
-	text_copy(p->resolved->last_parent, sizeof(p->resolved->last_parent), plan_named(req));
-	plan_only_type(p, plan_own_vf(p));
-}
-
 static bool suits(const struct planner *p, const struct inv_parent *parent, char why[REASON_SIZE])
 {
 	const struct vgpu_request *req = p->resolved->req;
