@@ -8,6 +8,12 @@
 #include "decide/plan.h"
 #include "decide/capacity.h"
 
+/* What to remove for a step, beside what the plan removes already. */
+struct removal {
+	char ids[PLAN_REMOVES_MAX][ID_SIZE];
+	size_t n;
+};
+
 struct planner {
 	struct world *world; /* with a copy of the leases, to which each step adds its lease */
 	struct plan *plan;
@@ -18,6 +24,7 @@ struct planner {
 	struct resolved_request *resolved;
 	struct step *step;
 	const struct inv_parent *only; /* the only permitted VF; NULL: any VF */
+	struct removal removal;        /* set by plan_choose() */
 };
 
 /* A card's VFs for a type. VFs of one IOMMU group count once, because one guest gets the whole group. */
@@ -46,19 +53,13 @@ static inline const char *plan_named(const struct vgpu_request *req)
 	return req->any ? "" : req->id;
 }
 
-/* What to remove for a step, beside what the plan removes already. */
-struct removal {
-	char ids[PLAN_REMOVES_MAX][ID_SIZE];
-	size_t n;
-};
-
 /*
  * Chooses a parent for a new device `id`, and sets the step. Returns:
  *   PLAN_STEPS: it has capacity
- *   PLAN_REMOVE: it has capacity after `removal`, which is set
+ *   PLAN_REMOVE: it has capacity after p->removal
  *   PLAN_WAIT, PLAN_REFUSE: no step; see the verdicts
  */
-enum plan_kind plan_choose(struct planner *p, const char *id, struct removal *removal);
+enum plan_kind plan_choose(struct planner *p, const char *id);
 
 /* Adds the removal of this vGPU to the plan. plan_remove_first(): the step is possible afterwards. */
 void plan_remove(const struct planner *p, const char *id);

@@ -225,7 +225,6 @@ static bool is_reserved_late(const struct planner *p)
 
 bool plan_creation(struct planner *p, const char *id)
 {
-	struct removal removal;
 	enum plan_kind kind;
 
 	if (!config_is_valid(p->world->config))
@@ -234,11 +233,11 @@ bool plan_creation(struct planner *p, const char *id)
 		return refuse_untyped(p);
 	if (plan_quota(p, id) < 0)
 		return false;
-	kind = plan_choose(p, id, &removal);
+	kind = plan_choose(p, id);
 	/* A prepare follows an arrival and does the removals. */
 	if (kind == PLAN_REMOVE && (p->world->mode == PLAN_PREPARE || is_reserved_late(p)))
-		for (size_t i = 0; i < removal.n; i++)
-			plan_remove(p, removal.ids[i]);
+		for (size_t i = 0; i < p->removal.n; i++)
+			plan_remove(p, p->removal.ids[i]);
 	if (kind == PLAN_STEPS || kind == PLAN_REMOVE)
 		return true;
 	p->plan->kind = kind;
@@ -280,7 +279,6 @@ bool plan_finish_release(struct planner *p, const struct lease *lease)
 {
 	const struct resolved_request *resolved = p->resolved;
 	struct vgpu_ref next = lease->vgpu;
-	struct removal unused;
 	bool chosen = false, fits;
 
 	if (!lease->reclaimable || capacity_failed_attempt(p->world, lease->vgpu.pgpu, lease->vgpu.type))
@@ -290,7 +288,7 @@ bool plan_finish_release(struct planner *p, const struct lease *lease)
 		return false;
 	if (!fits && !lease->keeps) {
 		text_copy(next.type, sizeof(next.type), resolved->types[0]);
-		chosen = plan_choose(p, next.id, &unused) == PLAN_STEPS;
+		chosen = plan_choose(p, next.id) == PLAN_STEPS;
 	}
 	if (!chosen)
 		plan_step(p, lease->keeps ? STEP_ADOPT : STEP_CREATE, &next, "");

@@ -380,15 +380,14 @@ static bool leave_vf(const struct planner *p, struct candidate *c)
 	return c->space.parent && plan_parent_suits(p, c->space.parent);
 }
 
-/* Without a removal of its own, the step needs that of an earlier request. */
-static void explain_removal(const struct planner *p, const struct removal *removal)
+/* `id`: the first of `n` vGPUs that are removed for the step. */
+static void explain_removal(const struct planner *p, const char *id, size_t n)
 {
-	const char *id = removal->n ? removal->ids[0] : p->plan->removes[0];
 	const struct lease *lease = lease_find(&p->world->leases, id);
 	char more[32] = "";
 
-	if (removal->n > 1)
-		snprintf(more, sizeof(more), " and %zu more", removal->n - 1);
+	if (n > 1)
+		snprintf(more, sizeof(more), " and %zu more", n - 1);
 	if (!lease)
 		snprintf(p->step->why, sizeof(p->step->why), "once orphan %s%s is removed", id, more);
 	else
@@ -406,15 +405,12 @@ void plan_remove(const struct planner *p, const char *id)
 
 void plan_remove_first(const struct planner *p, const char *id)
 {
-	struct removal removal = { .n = 1 };
-
-	text_copy(removal.ids[0], ID_SIZE, id);
-	explain_removal(p, &removal);
+	explain_removal(p, id, 1);
 	if (p->world->mode != PLAN_ASSIGN)
 		plan_remove(p, id);
 }
 
-enum plan_kind plan_choose(struct planner *p, const char *id, struct removal *removal)
+enum plan_kind plan_choose(struct planner *p, const char *id)
 {
 	const struct resolved_request *resolved = p->resolved;
 	struct search found = { .id = id, .rule = NO_CHOICE };
@@ -435,8 +431,9 @@ enum plan_kind plan_choose(struct planner *p, const char *id, struct removal *re
 		return PLAN_WAIT;
 	if (!found.fullest.card || !leave_vf(p, &found.fullest))
 		return PLAN_REFUSE;
-	*removal = found.fullest.removal;
+	p->removal = found.fullest.removal;
 	fill_step(p, &found.fullest, id, "");
-	explain_removal(p, removal);
+	/* Without a removal of its own, the step needs that of an earlier request. */
+	explain_removal(p, p->removal.n ? p->removal.ids[0] : p->plan->removes[0], p->removal.n);
 	return PLAN_REMOVE;
 }
