@@ -209,9 +209,6 @@ static bool may_come(const struct planner *p)
 			return true;
 		other_kind |= v->req == p->req && v->cause == CAUSE_OTHER_KIND;
 	}
-	for (size_t i = 0; i < p->world->nmissing_cards; i++)
-		if (resolve_fits(p->resolved, p->world->missing_cards[i].section->type))
-			return true;
 	return !other_kind;
 }
 

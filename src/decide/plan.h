@@ -26,10 +26,10 @@ struct step {
 	char why[REASON_SIZE];         /* why this parent was chosen, as part of a message */
 };
 
-/* Why a pGPU was not chosen for a request. */
+/* Why a pGPU was not chosen for a request, or why a configured card is missing (CAUSE_ABSENT). */
 struct verdict {
 	size_t req;
-	const struct inv_pgpu *card;
+	const struct inv_pgpu *card; /* of the inventory or of world.missing_cards */
 	enum cause cause;
 	char reason[REASON_SIZE]; /* without the names of card and vGPU */
 	char fix[REASON_SIZE];    /* what to do, or the command that says it; "": none */

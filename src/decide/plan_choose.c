@@ -70,24 +70,34 @@ bool plan_is_served(const struct planner *p, const struct inv_pgpu *card)
 	return p->resolved->ntypes == 0;
 }
 
-/* A card that serves another requested type has a verdict for that type. */
-static void add_verdict(const struct planner *p, const struct candidate *c)
+static void add_verdict(const struct planner *p, const struct inv_pgpu *card, enum cause cause, const char *reason,
+			const char *fix)
 {
 	struct plan *plan = p->plan;
 	struct verdict *v;
 
-	if (!pool_serves(c->card, c->type) && plan_is_served(p, c->card))
-		return;
 	for (EACH(const struct verdict *, other, plan->verdicts, plan->nverdicts))
-		if (other->req == p->req && other->card == c->card && other->cause == c->space.cause &&
-		    strcmp(other->reason, c->space.reason) == 0)
+		if (other->req == p->req && other->card == card && other->cause == cause &&
+		    strcmp(other->reason, reason) == 0)
 			return;
 	v = mem_add(&plan->verdicts, &plan->nverdicts, sizeof(*v));
-	v->req = p->req;
-	v->card = c->card;
-	v->cause = c->space.cause;
-	memcpy(v->reason, c->space.reason, sizeof(v->reason));
-	memcpy(v->fix, c->space.fix, sizeof(v->fix));
+	*v = (struct verdict){ .req = p->req, .card = card, .cause = cause };
+	text_copy(v->reason, sizeof(v->reason), reason);
+	text_copy(v->fix, sizeof(v->fix), fix);
+}
+
+/* A card that serves another requested type has a verdict for that type. */
+static void pass_over(const struct planner *p, const struct candidate *c)
+{
+	if (pool_serves(c->card, c->type) || !plan_is_served(p, c->card))
+		add_verdict(p, c->card, c->space.cause, c->space.reason, c->space.fix);
+}
+
+static void add_missing_cards(const struct planner *p)
+{
+	for (EACH(const struct missing_card *, m, p->world->missing_cards, p->world->nmissing_cards))
+		if (resolve_fits(p->resolved, m->section->type))
+			add_verdict(p, &m->card, CAUSE_ABSENT, m->card.reason, "");
 }
 
 bool plan_may_remove(const struct world *world, const char *id)
@@ -331,7 +341,7 @@ static void search_for_type(struct planner *p, const char *type, struct search *
 			found->rule = by < found->rule ? by : found->rule;
 			continue;
 		}
-		add_verdict(p, &c);
+		pass_over(p, &c);
 		if (!c.space.full || c.space.cause == CAUSE_UNSUITED || !find_removes(p, &c))
 			continue;
 		if (!fullest.card || c.finishes > fullest.finishes ||
@@ -342,18 +352,16 @@ static void search_for_type(struct planner *p, const char *type, struct search *
 		found->fullest = fullest;
 }
 
-static void pass_over(const struct planner *p, const char *type, struct search *found)
+static void pass_over_type(const struct planner *p, const char *type, struct search *found)
 {
 	const struct inventory *inv = &p->world->inv;
-	struct candidate c = { .type = type };
+	char why[REASON_SIZE];
 
+	snprintf(why, sizeof(why), "provides %s, which is enabled after %s", type, found->best.type);
 	for (size_t g = 0; g < inv->npgpus; g++) {
-		c.card = inv->pgpus[g];
-		if (!pool_serves(c.card, type) || pool_serves(c.card, found->best.type))
+		if (!pool_serves(inv->pgpus[g], type) || pool_serves(inv->pgpus[g], found->best.type))
 			continue;
-		snprintf(c.space.reason, sizeof(c.space.reason), "provides %s, which is enabled after %s", type,
-			 found->best.type);
-		add_verdict(p, &c);
+		add_verdict(p, inv->pgpus[g], CAUSE_OTHER_TYPE, why, "");
 		found->later = true;
 	}
 }
@@ -421,11 +429,12 @@ enum plan_kind plan_choose(struct planner *p, const char *id)
 		if (!found.best.card || is_alike(p->world, found.best.type, resolved->types[t]))
 			search_for_type(p, resolved->types[t], &found);
 		else
-			pass_over(p, resolved->types[t], &found);
+			pass_over_type(p, resolved->types[t], &found);
 	if (found.best.card) {
 		fill_step(p, &found.best, id, why_chosen(p, &found));
 		return PLAN_STEPS;
 	}
+	add_missing_cards(p);
 	/* Waiting for a release costs less than a removal, unless releases that can be finished now make capacity. */
 	if (found.in_flight && !found.fullest.finishes)
 		return PLAN_WAIT;

@@ -82,12 +82,6 @@ void plan_text_instance_fix(const struct inv_pgpu *card, const struct inv_type *
 		 profile, exact ? "" : " (see 'nvidia-smi mig -lgip')");
 }
 
-struct card_cause {
-	const struct inv_pgpu *card;
-	enum cause cause;
-	const char *reason, *fix;
-};
-
 /* Is the verdict redundant beside a missing card? True for the missing card, and a ready card without enabled type. */
 static bool is_beside(const struct planner *p, const struct verdict *v)
 {
@@ -96,56 +90,47 @@ static bool is_beside(const struct planner *p, const struct verdict *v)
 
 	if (v->cause != CAUSE_UNREADY)
 		return false;
-	for (size_t i = 0; i < p->world->nmissing_cards; i++) {
-		if (!resolve_fits(p->resolved, p->world->missing_cards[i].section->type))
+	for (EACH(const struct verdict *, other, p->plan->verdicts, p->plan->nverdicts)) {
+		if (other->req != p->req || other->cause != CAUSE_ABSENT)
 			continue;
 		missing = true;
-		itself |= strcmp(p->world->missing_cards[i].card.address, v->card->address) == 0;
+		itself |= strcmp(other->card->address, v->card->address) == 0;
 	}
 	return itself || (missing && !card->section && card->claim == CLAIM_DEFAULT && v->card->ready);
 }
 
 /* The causes that are easiest to remove come first: the text has the fix for the first, and may leave out the last. */
-static struct card_cause *list_causes(const struct planner *p, size_t *n)
+static const struct verdict **list_causes(const struct planner *p, size_t *n)
 {
 	const struct plan *plan = p->plan;
-	const struct world *world = p->world;
-	struct card_cause *list = mem_new(plan->nverdicts + world->nmissing_cards + 1, sizeof(*list));
+	const struct verdict **list = mem_new(plan->nverdicts + 1, sizeof(*list));
 
 	*n = 0;
-	for (enum cause cause = 0; cause <= CAUSE_OTHER_TYPE; cause++) {
-		for (EACH(const struct verdict *, v, plan->verdicts, plan->nverdicts)) {
+	for (enum cause cause = 0; cause <= CAUSE_OTHER_TYPE; cause++)
+		for (EACH(const struct verdict *, v, plan->verdicts, plan->nverdicts))
 			if (v->cause == cause && v->req == p->req && !is_beside(p, v))
-				list[(*n)++] = (struct card_cause){ v->card, cause, v->reason, v->fix };
-		}
-		for (size_t i = 0; i < world->nmissing_cards && cause == CAUSE_ABSENT; i++) {
-			const struct missing_card *m = &world->missing_cards[i];
-
-			if (resolve_fits(p->resolved, m->section->type))
-				list[(*n)++] = (struct card_cause){ &m->card, cause, m->card.reason, "" };
-		}
-	}
+				list[(*n)++] = v;
 	return list;
 }
 
 /* Takes the first cause and its cards: "0000:84:00.0, 0000:85:00.0: full (16 of 16 in use)". Returns their number. */
-static int take_cause(struct card_cause *list, size_t *n, char *buf, size_t size)
+static int take_cause(const struct verdict **list, size_t *n, char *buf, size_t size)
 {
-	const struct card_cause first = *list;
+	const struct verdict *first = *list;
 	size_t rest = 0;
 	int cards = 0;
 
 	buf[0] = '\0';
 	for (size_t i = 0; i < *n; i++) {
-		if (list[i].cause != first.cause || strcmp(list[i].reason, first.reason) != 0)
+		if (list[i]->cause != first->cause || strcmp(list[i]->reason, first->reason) != 0)
 			list[rest++] = list[i];
 		else if (cards++ < SHOWN_CARDS)
-			text_add(buf, size, "%s%s", cards > 1 ? ", " : "", list[i].card->address);
+			text_add(buf, size, "%s%s", cards > 1 ? ", " : "", list[i]->card->address);
 	}
 	*n = rest;
 	if (cards > SHOWN_CARDS)
 		text_add(buf, size, " and %d more", cards - SHOWN_CARDS);
-	text_add(buf, size, ": %s", first.reason);
+	text_add(buf, size, ": %s", first->reason);
 	return cards;
 }
 
@@ -157,8 +142,8 @@ static bool is_leased_on(const struct planner *p, const char *card)
 	return false;
 }
 
-/* Writes the fix for the first cause; "": none, or it is in the reason. */
-static void text_fix(const struct planner *p, const struct card_cause *list, size_t n, char *buf, size_t size)
+/* Writes the fix for `first`, one of `n` causes; "": none, or it is in the reason. */
+static void text_fix(const struct planner *p, const struct verdict *first, size_t n, char *buf, size_t size)
 {
 	const struct resolved_request *resolved = p->resolved;
 	const char *release = p->world->request->nova ? "delete or migrate an instance" : "release a vGPU";
@@ -168,20 +153,20 @@ static void text_fix(const struct planner *p, const struct card_cause *list, siz
 	if (n == 0)
 		return;
 	if (n > 1)
-		snprintf(where, sizeof(where), "on %s", list->card->address);
-	if (*list->fix) {
-		snprintf(buf, size, "; %s", list->fix);
+		snprintf(where, sizeof(where), "on %s", first->card->address);
+	if (*first->fix) {
+		snprintf(buf, size, "; %s", first->fix);
 		return;
 	}
-	switch (list->cause) {
+	switch (first->cause) {
 	case CAUSE_IN_USE:
 	case CAUSE_BLOCKED:
-		if (is_leased_on(p, list->card->address))
+		if (is_leased_on(p, first->card->address))
 			snprintf(buf, size, "; %s %s", release, where);
 		else
 			snprintf(buf, size, "; no guest leases one %s; %s", where,
-				 list->card->framework == FW_VF ? "processes of this host have them open"
-								: "'vgpu-lease gc --dry-run' says why each is kept");
+				 first->card->framework == FW_VF ? "processes of this host have them open"
+								 : "'vgpu-lease gc --dry-run' says why each is kept");
 		break;
 	case CAUSE_CAP:
 		snprintf(buf, size, "; %s %s, raise max_instances", release, where);
@@ -288,12 +273,12 @@ void plan_text_no_capacity(const struct planner *p)
 	char text[LINE_BYTES / 2], fix[LINE_BYTES / 2], end[LINE_BYTES], *buf = p->plan->text;
 	const char *before = ": ";
 	size_t ncauses, space = LINE_BYTES - MORE_BYTES, size = sizeof(p->plan->text);
-	struct card_cause *list = list_causes(p, &ncauses);
+	autofree const struct verdict **list = list_causes(p, &ncauses);
 	int left = 0;
 
 	plan_text_request(p->resolved, text, LINE_BYTES / 4);
 	snprintf(buf, size, "no capacity for %s", text);
-	text_fix(p, list, ncauses, fix, sizeof(fix));
+	text_fix(p, *list, ncauses, fix, sizeof(fix));
 	text_end(p, fix, end, sizeof(end));
 	space = strlen(end) < space ? space - strlen(end) : 0;
 	if (p->world->inv.npgpus == 0 && ncauses == 0)
@@ -312,5 +297,4 @@ void plan_text_no_capacity(const struct planner *p)
 		text_add(buf, size, "; and %d more", left);
 	p->plan->why = strlen(buf);
 	text_add(buf, size, "%s", end);
-	free(list);
 }
