@@ -83,11 +83,6 @@ const char *plan_source_name(const struct planner *p);
 /* Drops types whose name here differs from the name on the source. Keeps all if all differ. */
 void plan_source_narrow(const struct planner *p);
 
-/* plan_quota.c: how many leases must go before vGPU `id` is within the quota? Negative: refused. */
-int plan_quota(struct planner *p, const char *id);
-/* Adds the removal of this many leases. */
-void plan_quota_removes(const struct planner *p, int n);
-
 /* plan_vf.c: can the hostdev use this VF? Without a `device`, the VF must be in the pool. If not, refuses. */
 bool plan_vf_suits(struct planner *p, const struct inv_parent *vf, const struct inv_device *device);
 
@@ -142,6 +137,9 @@ void plan_text_request(const struct resolved_request *resolved, char *buf, size_
 
 /* Writes how to make a GPU instance for a MIG-backed type. `mig`: is MIG mode on? 1, 0 or UNKNOWN. */
 void plan_text_instance_fix(const struct inv_pgpu *card, const struct inv_type *type, int mig, char fix[REASON_SIZE]);
+
+/* Refuses a request without a type. */
+bool plan_refuse_untyped(struct planner *p);
 
 void plan_text_no_capacity(const struct planner *p);
 

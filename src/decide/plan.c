@@ -146,59 +146,6 @@ const char *plan_change_type(const struct planner *p)
 	return p->world->request->nova ? "hard-reboot the instance" : "change one of them";
 }
 
-static bool refuse_disabled(struct planner *p, const char *list)
-{
-	const struct resolved_request *resolved = p->resolved;
-	const struct inv_parent *vf = plan_own_vf(p);
-
-	if (vf && *resolved->was_card)
-		return plan_refuse(
-			p,
-			"its card is %s:%s:%s now, and was %s when the domain had %s; correct the hostdev, name one of "
-			"%s in the metadata, or remove /var/lib/vgpu-lease/affinity/%s",
-			vf->card->vendor, vf->card->device, vf->card->subsystem, resolved->was_card, resolved->was,
-			list, resolved->req->id);
-	if (p->world->request->nova)
-		return plan_refuse(p,
-				   "does not exist, and its type, %s, is not enabled (enabled: %s); enable it, "
-				   "or " PLAN_NOVA_ANOTHER,
-				   resolved->was, list);
-	return plan_refuse(
-		p,
-		"does not exist, and the type of its last lease, %s (/var/lib/vgpu-lease/affinity/%s), is not "
-		"enabled; enable it, or name one of %s in the metadata",
-		resolved->was, resolved->req->id, list);
-}
-
-static bool refuse_untyped(struct planner *p)
-{
-	const struct world *world = p->world;
-	bool mdev = p->resolved->req->kind == REQUEST_MDEV;
-	const struct inv_parent *vf = plan_own_vf(p);
-	autofree const struct section **types = pool_types(&world->inv, mdev, vf);
-	char list[1024] = "";
-
-	for (size_t i = 0; types[i]; i++)
-		text_add(list, sizeof(list), "%s%s", i ? ", " : "", types[i]->type);
-	/* A disabled VF has no type, so report that the VF is missing. */
-	if (!*list && world->config->nsections && *p->resolved->absent)
-		return plan_refuse(p, "no such VF in the pool: %s", p->resolved->absent);
-	if (!*list)
-		return plan_refuse(
-			p,
-			"does not exist, and no type is enabled for this kind of hostdev; set enabled_mdev_types in [devices]");
-	if (pool_stock(&world->inv, types[0], mdev, NULL) == STOCK_NONE)
-		return plan_refuse(
-			p,
-			"does not exist, and no pGPU that is configured for an enabled type (%s) is there now; see 'vgpu-lease check'",
-			list);
-	if (*p->resolved->was)
-		return refuse_disabled(p, list);
-	if (world->request->nova)
-		return plan_refuse(p, "does not exist, and its type (%s) is not known; " PLAN_NOVA_ANOTHER, list);
-	return plan_refuse(p, "does not exist, and its type is not known; name one of %s in the metadata", list);
-}
-
 /* Can a pGPU provide the type later? It must also suit the hostdev. */
 static bool may_come(const struct planner *p)
 {
@@ -220,6 +167,56 @@ static bool is_reserved_late(const struct planner *p)
 	return world->mode != PLAN_ASSIGN && lease && strcmp(lease->domain, world->request->uuid) != 0;
 }
 
+/* Does this lease count in the quota for vGPU `id`? An arrival replaces its domain's older leases, so they do not. */
+static bool counts(const struct planner *p, const struct lease *lease, const char *id)
+{
+	const struct request *request = p->world->request;
+
+	return strcmp(lease->project, request->project) == 0 && strcmp(lease->vgpu.id, id) != 0 &&
+	       (p->world->mode == PLAN_PREPARE || lease->promised || strcmp(lease->domain, request->uuid) != 0);
+}
+
+/*
+ * Is vGPU `id` within the project's quota? Leases in every state count, except reclaimable ones; with `removes`, plans
+ * the removal of these. If not, refuses, or waits for a release in progress.
+ */
+static bool is_within_quota(struct planner *p, const char *id, bool removes)
+{
+	const struct world *world = p->world;
+	const char *project = world->request->project;
+	int limit = config_quota(world->config, project), holds = 0, reclaimable = 0;
+	bool in_flight = false;
+
+	if (limit == NO_LIMIT)
+		return true;
+	for (EACH(const struct lease *, lease, world->leases.list, world->leases.n)) {
+		if (!counts(p, lease, id))
+			continue;
+		holds++;
+		reclaimable += plan_may_remove(world, lease->vgpu.id);
+		in_flight |= lease->at_work && !lease->hangs;
+	}
+	if (holds >= limit && (limit == 0 || holds - limit >= reclaimable)) {
+		plan_refuse(p, "quota of %s%s exhausted: %d of %d ([quota]%s)",
+			    *project ? "project " : "domains without a project", project, holds, limit,
+			    *project ? "" : " none");
+		p->plan->refused = REFUSED_QUOTA;
+		if (in_flight)
+			p->plan->kind = PLAN_WAIT;
+		return false;
+	}
+	/* An arrival leaves the removals to the prepare that follows. */
+	for (size_t i = 0; removes && world->mode == PLAN_PREPARE && holds >= limit; i++) {
+		const struct lease *lease = &world->leases.list[i];
+
+		if (!counts(p, lease, id) || !plan_may_remove(world, lease->vgpu.id))
+			continue;
+		holds--;
+		plan_remove(p, lease->vgpu.id);
+	}
+	return true;
+}
+
 bool plan_creation(struct planner *p, const char *id)
 {
 	enum plan_kind kind;
@@ -227,8 +224,8 @@ bool plan_creation(struct planner *p, const char *id)
 	if (!config_is_valid(p->world->config))
 		return plan_refuse_unconfigured(p, "does not exist and cannot be created");
 	if (p->resolved->ntypes == 0)
-		return refuse_untyped(p);
-	if (plan_quota(p, id) < 0)
+		return plan_refuse_untyped(p);
+	if (!is_within_quota(p, id, false))
 		return false;
 	kind = plan_choose(p, id);
 	/* A prepare follows an arrival and does the removals. */
@@ -394,9 +391,6 @@ static enum owner owner_when_created(const struct planner *p)
 
 static bool add_step(struct planner *p)
 {
-	bool found;
-	int over;
-
 	p->narrowed = p->world->resolved_requests[p->req];
 	p->resolved = &p->narrowed;
 	p->only = NULL;
@@ -405,13 +399,12 @@ static bool add_step(struct planner *p)
 	if (p->resolved->req->kind == REQUEST_PCI)
 		text_copy(p->resolved->last_parent, PARENT_SIZE, plan_named(p->resolved->req));
 	set_only_type(p);
-	found = plan_request(p);
+	if (!plan_request(p))
+		return false;
 	p->step->owner = owner_when_created(p);
 	/* A vGPU that the domain keeps was checked when the domain got it. */
-	over = found && p->step->kind != STEP_KEEP ? plan_quota(p, p->step->vgpu.id) : 0;
-	if (!found || over < 0)
+	if (p->step->kind != STEP_KEEP && !is_within_quota(p, p->step->vgpu.id, true))
 		return false;
-	plan_quota_removes(p, over);
 	promise_step(p);
 	p->plan->nsteps++;
 	return true;

@@ -298,3 +298,56 @@ void plan_text_no_capacity(const struct planner *p)
 	p->plan->why = strlen(buf);
 	text_add(buf, size, "%s", end);
 }
+
+static bool refuse_disabled(struct planner *p, const char *list)
+{
+	const struct resolved_request *resolved = p->resolved;
+	const struct inv_parent *vf = plan_own_vf(p);
+
+	if (vf && *resolved->was_card)
+		return plan_refuse(
+			p,
+			"its card is %s:%s:%s now, and was %s when the domain had %s; correct the hostdev, name one of "
+			"%s in the metadata, or remove /var/lib/vgpu-lease/affinity/%s",
+			vf->card->vendor, vf->card->device, vf->card->subsystem, resolved->was_card, resolved->was,
+			list, resolved->req->id);
+	if (p->world->request->nova)
+		return plan_refuse(p,
+				   "does not exist, and its type, %s, is not enabled (enabled: %s); enable it, "
+				   "or " PLAN_NOVA_ANOTHER,
+				   resolved->was, list);
+	return plan_refuse(
+		p,
+		"does not exist, and the type of its last lease, %s (/var/lib/vgpu-lease/affinity/%s), is not "
+		"enabled; enable it, or name one of %s in the metadata",
+		resolved->was, resolved->req->id, list);
+}
+
+bool plan_refuse_untyped(struct planner *p)
+{
+	const struct world *world = p->world;
+	bool mdev = p->resolved->req->kind == REQUEST_MDEV;
+	const struct inv_parent *vf = plan_own_vf(p);
+	autofree const struct section **types = pool_types(&world->inv, mdev, vf);
+	char list[1024] = "";
+
+	for (size_t i = 0; types[i]; i++)
+		text_add(list, sizeof(list), "%s%s", i ? ", " : "", types[i]->type);
+	/* A disabled VF has no type, so report that the VF is missing. */
+	if (!*list && world->config->nsections && *p->resolved->absent)
+		return plan_refuse(p, "no such VF in the pool: %s", p->resolved->absent);
+	if (!*list)
+		return plan_refuse(
+			p,
+			"does not exist, and no type is enabled for this kind of hostdev; set enabled_mdev_types in [devices]");
+	if (pool_stock(&world->inv, types[0], mdev, NULL) == STOCK_NONE)
+		return plan_refuse(
+			p,
+			"does not exist, and no pGPU that is configured for an enabled type (%s) is there now; see 'vgpu-lease check'",
+			list);
+	if (*p->resolved->was)
+		return refuse_disabled(p, list);
+	if (world->request->nova)
+		return plan_refuse(p, "does not exist, and its type (%s) is not known; " PLAN_NOVA_ANOTHER, list);
+	return plan_refuse(p, "does not exist, and its type is not known; name one of %s in the metadata", list);
+}
