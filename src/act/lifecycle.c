@@ -108,7 +108,8 @@ static void log_plan(struct rounds *r)
 	plan_print(to, &r->plan, &r->world, !waits);
 	mem_close(to);
 	for (rest = text; (line = strsep(&rest, "\n")) && *line;)
-		event_decided(request, "%s: domain %s: %s", r->apply.op, request->name, line);
+		event_log(EVENT_DECIDED, event_for(request, NULL), "%s: domain %s: %s", r->apply.op, request->name,
+			  line);
 }
 
 static struct failed_attempt *add_attempt(struct world *world, const struct vgpu_ref *vgpu, enum cause cause)

@@ -15,7 +15,8 @@ enum event {
 	EVENT_RELEASED,
 	EVENT_DELAYED,
 	EVENT_RECLAIMED,
-	EVENTS,
+	EVENTS,                 /* how many have a word and a MESSAGE_ID */
+	EVENT_DECIDED = EVENTS, /* how a domain's request was decided; at debug level */
 };
 
 /* What an event is about. NULL or "": unknown or not applicable. */
@@ -36,6 +37,3 @@ const char *event_word(enum event event);
 
 /* Logs an event, as a warning if an operator must look into it. */
 void event_log(enum event event, struct event_about about, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-
-/* Logs at debug level how a domain's request was decided. */
-void event_decided(const struct request *request, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
