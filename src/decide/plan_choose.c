@@ -38,23 +38,21 @@ enum rule { BY_FAILURE, BY_NODE, BY_SHARE, BY_SIZE, BY_ADDRESS, NO_CHOICE };
 
 static bool better(const struct planner *p, const struct candidate *a, const struct candidate *b, enum rule *rule)
 {
-	double d = a->space.share - b->space.share, larger = a->space.whole_mib - b->space.whole_mib;
-	bool pack = placement_of(p) == PLACE_PACK;
+	double fuller = a->space.share - b->space.share, larger = a->space.whole_mib - b->space.whole_mib;
+	bool sizes = a->space.whole_mib > 0 && b->space.whole_mib > 0;
+	int fills = placement_of(p) == PLACE_PACK ? 1 : -1;
+	const double prefers[] = {
+		[BY_FAILURE] = b->failed - a->failed,
+		[BY_NODE] = a->near - b->near,
+		[BY_SHARE] = fuller > 1e-9 || fuller < -1e-9 ? fills * fuller : 0,
+		[BY_SIZE] = sizes ? -fills * larger : 0,
+		[BY_ADDRESS] = strcmp(b->card->address, a->card->address),
+	};
 
 	*rule = BY_FAILURE;
-	if (a->failed != b->failed)
-		return b->failed;
-	*rule = BY_NODE;
-	if (a->near != b->near)
-		return a->near;
-	*rule = BY_SHARE;
-	if (d > 1e-9 || d < -1e-9)
-		return pack ? d > 0 : d < 0;
-	*rule = BY_SIZE;
-	if (larger != 0 && a->space.whole_mib > 0 && b->space.whole_mib > 0)
-		return pack ? larger < 0 : larger > 0;
-	*rule = BY_ADDRESS;
-	return strcmp(a->card->address, b->card->address) < 0;
+	while (*rule < BY_ADDRESS && prefers[*rule] == 0)
+		++*rule;
+	return prefers[*rule] > 0;
 }
 
 static bool is_near(const struct resolved_request *resolved, const struct inv_pgpu *card)
@@ -233,8 +231,7 @@ static const struct inv_parent *freed_vf(const struct planner *p, const struct c
 
 static void fill_step(const struct planner *p, const struct candidate *c, const char *id, const char *why)
 {
-	const struct inv_parent *freed = c->space.parent ? c->space.parent : freed_vf(p, c);
-	const struct inv_parent *parent = freed ? freed : c->card->parents[0];
+	const struct inv_parent *parent = c->space.parent ? c->space.parent : c->card->parents[0];
 	struct vgpu_ref vgpu = { .framework = c->card->framework };
 
 	/* The ID of a VF is its own address, which the domain may not have named. */
@@ -300,22 +297,18 @@ static bool find_capacity(const struct planner *p, struct candidate *c, const ch
 
 static const char *why_chosen(const struct planner *p, const struct search *found)
 {
+	static const char *const words[NO_CHOICE][2] = {
+		[BY_FAILURE] = { "the others failed a while ago", "the others failed a while ago" },
+		[BY_NODE] = { "near the domain's CPUs or memory", "near the domain's CPUs or memory" },
+		[BY_SHARE] = { "the fullest with capacity", "the emptiest" },
+		[BY_SIZE] = { "the smallest with capacity", "the largest with capacity" },
+		[BY_ADDRESS] = { "the first with capacity", "the first with capacity" },
+	};
+
 	if (found->best.last)
 		return p->resolved->req->kind == REQUEST_PCI ? "the VF that the domain names" : "where it was before";
-	switch (found->rule) {
-	case BY_FAILURE:
-		return "the others failed a while ago";
-	case BY_NODE:
-		return "near the domain's CPUs or memory";
-	case BY_SHARE:
-		return placement_of(p) == PLACE_PACK ? "the fullest with capacity" : "the emptiest";
-	case BY_SIZE:
-		return placement_of(p) == PLACE_PACK ? "the smallest with capacity" : "the largest with capacity";
-	case BY_ADDRESS:
-		return "the first with capacity";
-	case NO_CHOICE:
-		break;
-	}
+	if (found->rule < NO_CHOICE)
+		return words[found->rule][placement_of(p) == PLACE_SPREAD];
 	return found->later ? "the first type with capacity" : "the only one with capacity";
 }
 
@@ -376,16 +369,14 @@ static bool is_alike(const struct world *world, const char *a, const char *b)
 	       x->slices == y->slices;
 }
 
-/* Sets the VF of a PCI hostdev: p->only, a free VF, or a VF of the removals. False: no suitable VF. */
-static bool leave_vf(const struct planner *p, struct candidate *c)
+/* Sets the parent: p->only, a free one, or one of the removals. False: no VF suits the PCI hostdev. */
+static bool leave_parent(const struct planner *p, struct candidate *c)
 {
-	if (p->resolved->req->kind != REQUEST_PCI)
-		return true;
 	if (p->only)
 		c->space.parent = p->only;
 	else if (!c->space.parent)
 		c->space.parent = freed_vf(p, c);
-	return c->space.parent && plan_parent_suits(p, c->space.parent);
+	return p->resolved->req->kind != REQUEST_PCI || (c->space.parent && plan_parent_suits(p, c->space.parent));
 }
 
 /* `id`: the first of `n` vGPUs that are removed for the step. */
@@ -438,7 +429,7 @@ enum plan_kind plan_choose(struct planner *p, const char *id)
 	/* Waiting for a release costs less than a removal, unless releases that can be finished now make capacity. */
 	if (found.in_flight && !found.fullest.finishes)
 		return PLAN_WAIT;
-	if (!found.fullest.card || !leave_vf(p, &found.fullest))
+	if (!found.fullest.card || !leave_parent(p, &found.fullest))
 		return PLAN_REFUSE;
 	p->removal = found.fullest.removal;
 	fill_step(p, &found.fullest, id, "");
