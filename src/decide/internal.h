@@ -100,7 +100,8 @@ bool plan_start(struct planner *p, const char *id);
 bool plan_creation(struct planner *p, const char *id);
 bool plan_existing(struct planner *p, const struct inv_device *device, const struct lease *own);
 
-void plan_step(const struct planner *p, enum step_kind kind, const struct vgpu_ref *vgpu, const char *why);
+/* Sets the step. Returns true. */
+bool plan_step(const struct planner *p, enum step_kind kind, const struct vgpu_ref *vgpu, const char *why);
 
 /* Plans a wait until the kernel has created or removed the device. Refuses if its `lease` (NULL: none) hangs. */
 bool plan_wait_for_kernel(struct planner *p, const char *parent, const struct lease *lease);

@@ -108,7 +108,7 @@ static void set_only_type(const struct planner *p)
 	resolved->source = vf ? TYPE_SERVED : TYPE_POOLED;
 }
 
-void plan_step(const struct planner *p, enum step_kind kind, const struct vgpu_ref *vgpu, const char *why)
+bool plan_step(const struct planner *p, enum step_kind kind, const struct vgpu_ref *vgpu, const char *why)
 {
 	const struct inv_pgpu *card = inventory_pgpu(&p->world->inv, vgpu->pgpu);
 	const struct inv_type *t = inventory_type(&p->world->inv, card, vgpu->type);
@@ -119,25 +119,21 @@ void plan_step(const struct planner *p, enum step_kind kind, const struct vgpu_r
 				  .framebuffer_mib = t ? t->framebuffer_mib : UNKNOWN,
 				  .section = card ? pool_serves(card, vgpu->type) : NULL };
 	snprintf(p->step->why, sizeof(p->step->why), "%s", why);
+	return true;
 }
 
 static void promise_step(struct planner *p)
 {
 	struct leases *leases = &p->world->leases;
-	struct lease *l = lease_find(leases, p->step->vgpu.id);
+	struct lease promised = lease_for(p->world->request, &p->step->vgpu);
+	struct lease *own = lease_find(leases, promised.vgpu.id);
 
-	if (!l) {
-		for (l = leases->list + leases->n++; l > leases->list && strcmp(l[-1].vgpu.id, p->step->vgpu.id) > 0;
-		     l--)
-			l[0] = l[-1];
-	}
-	*l = (struct lease){ .vgpu = p->step->vgpu,
-			     .state = LEASE_RESERVED,
-			     .promised = true,
-			     .framebuffer_mib = p->step->framebuffer_mib,
-			     .numa = p->step->numa };
-	memcpy(l->domain, p->world->request->uuid, sizeof(l->domain));
-	snprintf(l->project, sizeof(l->project), "%s", p->world->request->project);
+	promised.state = LEASE_RESERVED;
+	promised.promised = true;
+	promised.framebuffer_mib = p->step->framebuffer_mib;
+	promised.numa = p->step->numa;
+	*(own ? own : &leases->list[leases->n++]) = promised;
+	mem_sort(leases->list, leases->n, sizeof(*leases->list), text_order);
 }
 
 /* Nova rewrites the metadata at a hard reboot, without a type, which removes the conflict. */
@@ -249,10 +245,8 @@ bool plan_existing(struct planner *p, const struct inv_device *device, const str
 		return plan_refuse_device(p, "exists as %s on %s, but the domain's metadata asks for %s; %s",
 					  device->vgpu.type, device->vgpu.parent, resolved->req->facts.type,
 					  plan_change_type(p));
-	if (own) {
-		plan_step(p, STEP_KEEP, &device->vgpu, "the domain's already");
-		return true;
-	}
+	if (own)
+		return plan_step(p, STEP_KEEP, &device->vgpu, "the domain's already");
 	plan_step(p, STEP_ADOPT, &device->vgpu, "it exists");
 	if (device->facts.opened != OPEN_YES)
 		return true;
@@ -326,10 +320,8 @@ bool plan_start(struct planner *p, const char *id)
 	if (device ? !*device->vgpu.type : lease && is_unfinished(lease))
 		return plan_wait_for_kernel(p, device ? device->vgpu.parent : lease->vgpu.parent, lease);
 	if (lease && lease->vgpu.framework == FW_VF && lease->state != LEASE_RESERVED &&
-	    resolve_fits(p->resolved, lease->vgpu.type)) {
-		plan_step(p, STEP_KEEP, &lease->vgpu, "the domain's already");
-		return true;
-	}
+	    resolve_fits(p->resolved, lease->vgpu.type))
+		return plan_step(p, STEP_KEEP, &lease->vgpu, "the domain's already");
 	if (pci && !plan_vf_permits(p, vf, device))
 		return false;
 	if (device)

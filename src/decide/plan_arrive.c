@@ -97,8 +97,7 @@ static bool source_fits(struct planner *p)
 
 static bool adopt(const struct planner *p, const struct inv_device *device)
 {
-	plan_step(p, STEP_ADOPT, &device->vgpu, "it exists");
-	return true;
+	return plan_step(p, STEP_ADOPT, &device->vgpu, "it exists");
 }
 
 /* Adopts a free device of the pool that fits. False: there is none, or reuse = never. */
@@ -167,7 +166,6 @@ bool plan_arrival(struct planner *p)
 	bool vf = resolved->req->kind == REQUEST_PCI;
 	bool others = lease && strcmp(lease->domain, world->request->uuid) != 0, taken = device || others;
 	bool pooled = parent && pool_has_parent(parent);
-	size_t nverdicts = p->plan->nverdicts;
 	/* Nova assigns VFs by address. */
 	bool keep = world->config->policy.migrate_keep || (vf && pooled && world->request->nova);
 	bool fits = device && !others && device->facts.opened == OPEN_NO && *device->vgpu.type &&
@@ -201,7 +199,6 @@ bool plan_arrival(struct planner *p)
 	if (!taken || keep || p->plan->refused == REFUSED_QUOTA || !(adopt_free(p) || (fits && adopt(p, device))))
 		return false;
 	p->plan->kind = PLAN_STEPS;
-	p->plan->nverdicts = nverdicts;
 	return true;
 }
 
