@@ -40,8 +40,13 @@ static double whole_mib(const struct inv_pgpu *card)
 	return whole;
 }
 
-/* The vGPUs on a pGPU, and pending leases, whose vGPUs do not exist yet. */
+/* A query for one type of a pGPU; the vGPUs on the pGPU, and pending leases, whose vGPUs do not exist yet. */
 struct card_load {
+	const struct capacity_query *query;
+	const struct inv_pgpu *card;
+	const struct inv_type *type; /* the requested type */
+	int available;               /* what the driver offers of it */
+
 	int devices;
 	int pending;
 	int of_type;
@@ -68,8 +73,10 @@ static const char *type_of(const struct inv_device *d, const struct lease *lease
 	return lease ? lease->vgpu.type : otherwise;
 }
 
-static void load_one(struct card_load *load, const struct inv_type *req, const char *type, int mib, bool leased)
+static void load_one(struct card_load *load, const char *type, int mib, bool leased)
 {
+	const struct inv_type *req = load->type;
+
 	if (strcmp(type, req->id) == 0) {
 		load->of_type++;
 	} else {
@@ -86,21 +93,14 @@ static void load_one(struct card_load *load, const struct inv_type *req, const c
 	load->used_mib += mib != UNKNOWN ? mib : 0;
 }
 
-struct asked {
-	const struct capacity_query *query;
-	const struct inv_pgpu *card;
-	const struct inv_type *type;
-	int available;
-};
-
 /*
  * How many instances of the requested type one of `type` uses, or which part of one: the ratio of their offers, which
  * are rounded down; if unknown, 1.
  */
-static double cost_of(const struct asked *asked, const char *type)
+static double cost_of(const struct card_load *load, const char *type)
 {
-	const struct inv_offer *offer = inventory_offer(asked->card, type);
-	int of_type = offer ? offer->available : 0, requested = asked->available, whole;
+	const struct inv_offer *offer = inventory_offer(load->card, type);
+	int of_type = offer ? offer->available : 0, requested = load->available, whole;
 
 	if (of_type <= 0 || requested <= 0)
 		return 1;
@@ -115,18 +115,18 @@ bool capacity_is_pending(const struct capacity_query *query, const struct inv_pg
 	       (lease->state != LEASE_RELEASING || lease->at_work || lease->vgpu.framework == FW_VF);
 }
 
-static void load_leases(struct card_load *load, const struct asked *asked)
+static void load_leases(struct card_load *load)
 {
-	const struct leases *leases = &asked->query->world->leases;
+	const struct leases *leases = &load->query->world->leases;
 
 	for (EACH(const struct lease *, l, leases->list, leases->n)) {
 		load->in_flight |= l->at_work && !l->hangs && !l->keeps &&
-				   strcmp(l->vgpu.pgpu, asked->card->address) == 0 && capacity_counts(asked->query, l);
-		if (!capacity_is_pending(asked->query, asked->card, l))
+				   strcmp(l->vgpu.pgpu, load->card->address) == 0 && capacity_counts(load->query, l);
+		if (!capacity_is_pending(load->query, load->card, l))
 			continue;
 		load->pending++;
-		load->cost += cost_of(asked, l->vgpu.type);
-		load_one(load, asked->type, l->vgpu.type, l->framebuffer_mib, true);
+		load->cost += cost_of(load, l->vgpu.type);
+		load_one(load, l->vgpu.type, l->framebuffer_mib, true);
 	}
 }
 
@@ -150,30 +150,31 @@ static bool offers_another_size(const struct inv_pgpu *card, int mib)
 	return false;
 }
 
-static struct card_load load_of(const struct asked *asked)
+static struct card_load load_of(const struct capacity_query *query, const struct inv_pgpu *card,
+				const struct inv_type *requested, int available)
 {
-	const struct world *world = asked->query->world;
-	struct card_load load = { 0 };
+	struct card_load load = { .query = query, .card = card, .type = requested, .available = available };
+	const struct world *world = query->world;
 
-	for (const struct inv_device *d = NULL; (d = inventory_next_on(&world->inv, asked->card, d));) {
+	for (const struct inv_device *d = NULL; (d = inventory_next_on(&world->inv, card, d));) {
 		const struct lease *lease = lease_find(&world->leases, d->vgpu.id);
 		/* A reserved VF counts as the reserved type, because a start removes an orphan of another type. */
 		const char *type = lease && lease->state == LEASE_RESERVED ? lease->vgpu.type
-									   : type_of(d, lease, asked->type->id);
-		const struct inv_type *t = inventory_type(&world->inv, asked->card, type);
+									   : type_of(d, lease, requested->id);
+		const struct inv_type *t = inventory_type(&world->inv, card, type);
 		int mib = t ? t->framebuffer_mib : lease ? lease->framebuffer_mib : UNKNOWN;
 
-		if (strcmp(d->vgpu.type, asked->type->id) != 0) {
+		if (strcmp(d->vgpu.type, requested->id) != 0) {
 			load.kept |= !d->facts.removable;
 			load.preset |= d->facts.preset;
-			load.elsewhere |= !pool_gives(d->parent, asked->type->id);
+			load.elsewhere |= !pool_gives(d->parent, requested->id);
 		}
 		load.devices++;
-		add_size(&load, inventory_type(&world->inv, asked->card, d->vgpu.type));
-		load_one(&load, asked->type, type, mib, lease);
+		add_size(&load, inventory_type(&world->inv, card, d->vgpu.type));
+		load_one(&load, type, mib, lease);
 	}
-	load.mixed |= offers_another_size(asked->card, load.known_mib);
-	load_leases(&load, asked);
+	load.mixed |= offers_another_size(card, load.known_mib);
+	load_leases(&load);
 	return load;
 }
 
@@ -184,15 +185,15 @@ static int capacity_of(const struct inv_pgpu *card, const struct inv_type *type)
 	return type->max_instance != UNKNOWN && type->max_instance < card->nvfs ? type->max_instance : card->nvfs;
 }
 
-static double share_of(const struct card_load *load, const struct asked *asked)
+static double share_of(const struct card_load *load)
 {
-	int all = load->devices + load->pending, capacity = capacity_of(asked->card, asked->type);
+	int all = load->devices + load->pending, capacity = capacity_of(load->card, load->type);
 
-	if (capacity > 0 && asked->type->framebuffer_mib > 0)
-		return load->used_mib / ((double)asked->type->framebuffer_mib * capacity);
+	if (capacity > 0 && load->type->framebuffer_mib > 0)
+		return load->used_mib / ((double)load->type->framebuffer_mib * capacity);
 	if (capacity > 0)
 		return (double)all / capacity;
-	return all + asked->available > 0 ? (double)all / (all + asked->available) : 0;
+	return all + load->available > 0 ? (double)all / (all + load->available) : 0;
 }
 
 /* Limits the capacity to `left` more vGPUs. The first call with `left` <= 0 sets the reason. */
@@ -214,9 +215,9 @@ __attribute__((format(printf, 4, 5))) static void bound(struct capacity *space, 
 	va_end(ap);
 }
 
-static void advise_retype(struct capacity *space, const struct card_load *load, const struct asked *asked)
+static void advise_retype(struct capacity *space, const struct card_load *load)
 {
-	const struct policy *policy = &asked->query->world->config->policy;
+	const struct policy *policy = &load->query->world->config->policy;
 	const char *grace = policy->reclaim_grace_s > 0 ? "--grace 0 " : "";
 	bool dry = load->kept || load->preset;
 
@@ -224,26 +225,26 @@ static void advise_retype(struct capacity *space, const struct card_load *load, 
 		return;
 	snprintf(space->fix, sizeof(space->fix), "%s'vgpu-lease retype %s%s%s %s' %s",
 		 dry || policy->reclaim_orphans ? "" : "with reclaim = orphans in [policy], ", dry ? "--dry-run " : "",
-		 load->kept ? "" : grace, asked->card->address, asked->type->id,
+		 load->kept ? "" : grace, load->card->address, load->type->id,
 		 load->kept ? "shows why"
 		 : dry      ? "lists what must be removed"
 			    : "frees it");
 }
 
-static void explain_none(struct capacity *space, const struct card_load *load, const struct asked *asked)
+static void explain_none(struct capacity *space, const struct card_load *load)
 {
-	const struct inv_pgpu *card = asked->card;
-	const struct inv_type *type = asked->type;
+	const struct inv_pgpu *card = load->card;
+	const struct inv_type *type = load->type;
 
 	if (type->slices && type->framebuffer_mib > 0) {
-		int mig = mig_mode(&asked->query->world->inv, card);
+		int mig = mig_mode(&load->query->world->inv, card);
 
 		if (!space->full)
 			plan_text_instance_fix(card, type, mig, space->fix);
 		bound(space, 0, CAUSE_NO_INSTANCE, mig == 0 ? "MIG mode is off" : "no GPU instance for it is free");
 	} else if (card->framework == FW_VARIANT && load->nbeside) {
 		if (!space->full && !load->leased_beside)
-			advise_retype(space, load, asked);
+			advise_retype(space, load);
 		bound(space, 0, CAUSE_BLOCKED, "blocked by %d vGPU%s of %s", load->nbeside,
 		      load->nbeside == 1 ? "" : "s", load->beside);
 	} else if (card->framework == FW_VARIANT && load->devices && !load->in_flight) {
@@ -263,17 +264,17 @@ static void explain_none(struct capacity *space, const struct card_load *load, c
 	}
 }
 
-static void explain_blocked(struct capacity *space, const struct card_load *load, const struct asked *asked)
+static void explain_blocked(struct capacity *space, const struct card_load *load)
 {
-	const struct inv_pgpu *card = asked->card;
-	const struct inv_type *other = inventory_type(&asked->query->world->inv, card, load->other);
+	const struct inv_pgpu *card = load->card;
+	const struct inv_type *other = inventory_type(&load->query->world->inv, card, load->other);
 	bool mig = other && other->slices;
 
 	if (mig)
 		snprintf(space->fix, sizeof(space->fix), "empty the card, then run 'nvidia-smi -i %s -mig 0'",
 			 card->address);
 	else if (!load->leased_beside && !load->kept)
-		advise_retype(space, load, asked);
+		advise_retype(space, load);
 	else if (card->framework == FW_VARIANT && pool_serves(card, load->other))
 		snprintf(space->fix, sizeof(space->fix),
 			 "empty the card, then run 'nvidia-smi vgpu -i %s -shm 1' (mixed-size mode, lost at a reboot)",
@@ -300,12 +301,11 @@ static void bound_by_vfs(struct capacity *space, const struct capacity_vfs *vfs)
 	      vfs->free);
 }
 
-static void judge(struct capacity *space, const struct card_load *load, const struct asked *asked,
-		  const struct capacity_vfs *vfs)
+static void judge(struct capacity *space, const struct card_load *load, const struct capacity_vfs *vfs)
 {
-	const struct section *section = pool_serves(asked->card, asked->type->id);
-	const struct inv_pgpu *card = asked->card;
-	const struct inv_type *type = asked->type;
+	const struct section *section = pool_serves(load->card, load->type->id);
+	const struct inv_pgpu *card = load->card;
+	const struct inv_type *type = load->type;
 	bool beside = card->nvidia && *load->other, blocked = beside && !load->mixed;
 	int on_it = load->devices + load->pending, capacity = capacity_of(card, type);
 	/* GPU instances of several sizes coexist, so only vGPUs of the requested type count for a MIG-backed type. */
@@ -316,41 +316,38 @@ static void judge(struct capacity *space, const struct card_load *load, const st
 		bound(space, section->max_instances - load->of_type, CAUSE_CAP, "max_instances = %d is reached",
 		      section->max_instances);
 	/* If the card is empty, report the driver's reason, because the card cannot be full. */
-	if (asked->available < 1 && on_it == 0)
-		explain_none(space, load, asked);
+	if (load->available < 1 && on_it == 0)
+		explain_none(space, load);
 	if (blocked)
-		explain_blocked(space, load, asked);
+		explain_blocked(space, load);
 	if (beside && type->framebuffer_mib > 0 && type->max_instance > 0) {
 		double whole = whole_mib(card);
 		int short_mib = (int)(load->used_mib - whole) + type->framebuffer_mib;
 
 		/* At least 1, because a driver that offers none may need a larger gap in the framebuffer. */
 		space->short_mib = !load->mixed ? 0 : short_mib > 1 ? short_mib : 1;
-		bound(space, fit_between(load, whole, type, asked->available), CAUSE_IN_USE,
+		bound(space, fit_between(load, whole, type, load->available), CAUSE_IN_USE,
 		      "full (%.0f of %.0f MiB of its framebuffer in use)", load->used_mib, whole);
 	} else if (capacity > 0 && (card->sriov || card->nvidia))
 		bound(space, capacity - all, CAUSE_IN_USE, "full (%d of %d in use)", all, capacity);
 	if (card->sriov)
 		bound_by_vfs(space, vfs);
 	else if (!blocked)
-		bound(space, (int)(asked->available - load->cost), CAUSE_IN_USE, "full (%d in use)", all);
-	if (asked->available < 1)
-		explain_none(space, load, asked);
+		bound(space, (int)(load->available - load->cost), CAUSE_IN_USE, "full (%d in use)", all);
+	if (load->available < 1)
+		explain_none(space, load);
 }
 
 static void measure(struct capacity *space, const struct capacity_query *query, const struct inv_pgpu *card,
 		    const struct inv_offer *offer)
 {
-	const struct asked asked = { .query = query, .card = card, .type = offer->type, .available = offer->available };
-	const struct card_load load = load_of(&asked);
+	const struct card_load load = load_of(query, card, offer->type, offer->available);
 	struct capacity_vfs vfs = { .best = card->nparents ? card->parents[0] : NULL };
 
 	if (card->sriov)
-		vfs = capacity_vfs(query, card, asked.type->id);
-	*space = (struct capacity){ .parent = vfs.best,
-				    .share = share_of(&load, &asked),
-				    .whole_mib = whole_mib(card) };
-	judge(space, &load, &asked, &vfs);
+		vfs = capacity_vfs(query, card, offer->type->id);
+	*space = (struct capacity){ .parent = vfs.best, .share = share_of(&load), .whole_mib = whole_mib(card) };
+	judge(space, &load, &vfs);
 	space->has = !space->full;
 	space->in_flight = space->full && load.in_flight;
 }
@@ -433,8 +430,7 @@ struct capacity_framebuffer capacity_framebuffer(const struct world *world, cons
 {
 	static const struct inv_type any = { .framebuffer_mib = UNKNOWN };
 	const struct capacity_query query = { .world = world };
-	const struct asked asked = { .query = &query, .card = card, .type = &any, .available = 0 };
-	int whole = (int)whole_mib(card), used = (int)load_of(&asked).used_mib;
+	int whole = (int)whole_mib(card), used = (int)load_of(&query, card, &any, 0).used_mib;
 
 	if (!whole)
 		return (struct capacity_framebuffer){ UNKNOWN, used ? used : UNKNOWN };
