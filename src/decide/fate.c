@@ -38,15 +38,15 @@ static void creating(struct fate *fate, const struct lease_facts *f)
 
 static void without_domain(struct fate *fate, const struct lease_facts *f)
 {
-	int64_t age_ms = f->now_ms - f->lease->since_ms;
+	int64_t age_ms = f->now_ms - f->lease->since_ms, grace_ms = (int64_t)f->policy->start_grace_s * 1000;
 
 	/* A resume holds the work lock while libvirt starts the saved domain. */
 	if (f->at_work)
 		say(fate, false, "being changed now");
 	else if (!f->exists)
 		say(fate, true, "its device is gone, and its domain does not %s", f->runs ? "have it" : "run");
-	else if (!f->had && age_ms < (int64_t)f->policy->start_grace_s * 1000) {
-		fate->due_ms = f->lease->since_ms + (int64_t)f->policy->start_grace_s * 1000;
+	else if (!f->had && age_ms < grace_ms) {
+		fate->due_ms = f->lease->since_ms + grace_ms;
 		say(fate, false, "active for %" PRId64 " s of the %d s of start_grace", age_ms / 1000,
 		    f->policy->start_grace_s);
 	} else {
@@ -87,6 +87,7 @@ static int64_t next_look(const struct lease_facts *f)
 {
 	const struct lease *lease = f->lease;
 	int64_t created_ms = lease->since_ms + (int64_t)f->policy->create_timeout_s * 1000;
+	int64_t ended_ms = lease->since_ms + (int64_t)f->policy->start_grace_s * 1000;
 
 	switch (lease->state) {
 	case LEASE_RESERVED:
@@ -99,10 +100,7 @@ static int64_t next_look(const struct lease_facts *f)
 	case LEASE_ACTIVE:
 		if (f->runs && !f->has && f->open)
 			return f->now_ms + CLOSE_MS;
-		if (f->now_ms - lease->since_ms > (int64_t)f->policy->start_grace_s * 1000 &&
-		    lease->since_ms < f->looked_ms)
-			return 0;
-		return lease->since_ms + (int64_t)f->policy->start_grace_s * 1000 + 1;
+		return f->now_ms > ended_ms && lease->since_ms < f->looked_ms ? 0 : ended_ms + 1;
 	}
 	return 0;
 }

@@ -45,16 +45,6 @@ static int count_existing(const struct inventory *inv, const struct inv_parent *
 	return n;
 }
 
-/* Does another parent have the UUID of `of`, as a device or a definition? */
-static bool is_twice(const struct definition *of, const struct inv_device *device, const struct definition *list,
-		     size_t n)
-{
-	for (size_t i = 0; i < n && !device; i++)
-		if (strcmp(list[i].uuid, of->uuid) == 0 && strcmp(list[i].parent, of->parent) != 0)
-			return true;
-	return device;
-}
-
 static bool is_of(const struct nova_provider *p, const struct definition *d)
 {
 	return strcmp(d->parent, p->parent->name) == 0 && strcmp(d->type, p->section->type) == 0;
@@ -73,11 +63,15 @@ static void count_defined(struct nova_provider *p, const struct inventory *inv, 
 {
 	for (EACH(const struct definition *, d, list, n)) {
 		const struct inv_device *device = inventory_device(inv, d->uuid);
+		bool twice;
 
 		if (!is_of(p, d) || (device && device->parent == p->parent))
 			continue;
 		p->defined++;
-		if (!*p->twice && is_twice(d, device, list, n))
+		twice = device;
+		for (EACH(const struct definition *, other, list, n))
+			twice |= strcmp(other->uuid, d->uuid) == 0 && strcmp(other->parent, d->parent) != 0;
+		if (twice && !*p->twice)
 			text_copy(p->twice, sizeof(p->twice), d->uuid);
 	}
 }
