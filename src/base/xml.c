@@ -145,45 +145,34 @@ static void note_error(void *ctxt, HANDED_ERROR *error)
 /* Describes an error in our words, because libxml2's text quotes the document. */
 static const char *cause(int code)
 {
-	switch (code) {
-	case XML_ERR_DOCUMENT_EMPTY:
-	case XML_ERR_DOCUMENT_START:
-		return "contains no element";
-	case XML_ERR_DOCUMENT_END:
-		return "text or a second root element after the end";
-	case XML_ERR_TAG_NAME_MISMATCH:
-		return "an end tag does not match its start tag";
-	case XML_ERR_TAG_NOT_FINISHED:
-	case XML_ERR_GT_REQUIRED:
-	case XML_ERR_LTSLASH_REQUIRED:
-		return "a tag is not closed";
-	case XML_ERR_UNDECLARED_ENTITY:
-	case XML_ERR_ENTITYREF_NO_NAME:
-	case XML_ERR_ENTITYREF_SEMICOL_MISSING:
-		return "an '&' that is not an XML entity (write &amp;)";
-	case XML_ERR_LT_IN_ATTRIBUTE:
-		return "a '<' within an attribute (write &lt;)";
-	case XML_ERR_ATTRIBUTE_NOT_STARTED:
-	case XML_ERR_ATTRIBUTE_NOT_FINISHED:
-	case XML_ERR_ATTRIBUTE_WITHOUT_VALUE:
-		return "an attribute has no value in quotes";
-	case XML_ERR_SPACE_REQUIRED:
-		return "missing space between two attributes, or in the XML declaration";
-	case XML_ERR_HYPHEN_IN_COMMENT:
-	case XML_ERR_COMMENT_NOT_FINISHED:
-		return "a comment is not closed, or has -- in it";
-	case XML_ERR_ATTRIBUTE_REDEFINED:
-		return "an attribute appears twice in one tag";
-	case XML_ERR_INVALID_CHAR:
-	case XML_ERR_INVALID_CHARREF:
-	case XML_ERR_INVALID_ENCODING:
-		return "a character that XML does not allow";
-	case XML_ERR_UNKNOWN_ENCODING:
-	case XML_ERR_UNSUPPORTED_ENCODING:
-		return "an encoding that libxml2 does not know";
-	default:
-		return "not well-formed";
-	}
+	static const struct {
+		const char *text;
+		int codes[3];
+	} causes[] = {
+		{ "contains no element", { XML_ERR_DOCUMENT_EMPTY, XML_ERR_DOCUMENT_START } },
+		{ "text or a second root element after the end", { XML_ERR_DOCUMENT_END } },
+		{ "an end tag does not match its start tag", { XML_ERR_TAG_NAME_MISMATCH } },
+		{ "a tag is not closed", { XML_ERR_TAG_NOT_FINISHED, XML_ERR_GT_REQUIRED, XML_ERR_LTSLASH_REQUIRED } },
+		{ "an '&' that is not an XML entity (write &amp;)",
+		  { XML_ERR_UNDECLARED_ENTITY, XML_ERR_ENTITYREF_NO_NAME, XML_ERR_ENTITYREF_SEMICOL_MISSING } },
+		{ "a '<' within an attribute (write &lt;)", { XML_ERR_LT_IN_ATTRIBUTE } },
+		{ "an attribute has no value in quotes",
+		  { XML_ERR_ATTRIBUTE_NOT_STARTED, XML_ERR_ATTRIBUTE_NOT_FINISHED, XML_ERR_ATTRIBUTE_WITHOUT_VALUE } },
+		{ "missing space between two attributes, or in the XML declaration", { XML_ERR_SPACE_REQUIRED } },
+		{ "a comment is not closed, or has -- in it",
+		  { XML_ERR_HYPHEN_IN_COMMENT, XML_ERR_COMMENT_NOT_FINISHED } },
+		{ "an attribute appears twice in one tag", { XML_ERR_ATTRIBUTE_REDEFINED } },
+		{ "a character that XML does not allow",
+		  { XML_ERR_INVALID_CHAR, XML_ERR_INVALID_CHARREF, XML_ERR_INVALID_ENCODING } },
+		{ "an encoding that libxml2 does not know",
+		  { XML_ERR_UNKNOWN_ENCODING, XML_ERR_UNSUPPORTED_ENCODING } },
+	};
+
+	for (size_t i = 0; code && i < ARRAY_SIZE(causes); i++)
+		for (size_t c = 0; c < ARRAY_SIZE(causes[i].codes); c++)
+			if (causes[i].codes[c] == code)
+				return causes[i].text;
+	return "not well-formed";
 }
 
 static int parse_error(const struct met *met, struct err *err)
@@ -301,18 +290,15 @@ const struct xml_elem *xml_next(const struct xml_elem *elem, const char *ns, con
 	return match(elem->node.next, ns, name);
 }
 
-static const char *content(const xmlNode *text)
-{
-	return text && text->content ? (const char *)text->content : "";
-}
-
 const char *xml_attr(const struct xml_elem *elem, const char *name)
 {
 	const xmlAttr *attr = elem ? elem->node.properties : NULL;
 
 	while (attr && strcmp((const char *)attr->name, name) != 0)
 		attr = attr->next;
-	return attr ? content(attr->children) : NULL;
+	if (!attr)
+		return NULL;
+	return attr->children && attr->children->content ? (const char *)attr->children->content : "";
 }
 
 const char *xml_next_attr(const struct xml_elem *elem, const void **attr)

@@ -51,12 +51,10 @@ static void read_domain(struct running *running, const struct libvirt_file *stat
 	const char *xml;
 	size_t len;
 
-	if (!narrow(&domain.live))
+	if (!narrow(&domain.live) || !domxml_peek_uuid(domain.uuid, domain.live.text, domain.live.len))
 		return;
 	xml = domain.live.text;
 	len = domain.live.len;
-	if (!domxml_peek_uuid(domain.uuid, xml, len))
-		return;
 	/* XML without an mdev or PCI hostdev is not parsed. Any PCI hostdev may be a vGPU. */
 	if (!domxml_concerns(xml, len) && !domxml_has_pci(xml, len))
 		domain.request = &nothing;

@@ -347,18 +347,6 @@ static int find_user(const struct vfio_users *users, int dir, const char *path, 
 	return found ? (*found)->pid : 0;
 }
 
-/* find_user() of the node of the device's IOMMU group, /dev/vfio/GROUP. */
-static int find_group(const struct vfio_users *users, const struct host *host, int device, bool *has_node)
-{
-	char group[24], path[64];
-	int r = sys_link(device, "iommu_group", group, sizeof(group));
-
-	if (r < 0)
-		return r == -ENOENT ? 0 : r;
-	snprintf(path, sizeof(path), "sys/class/vfio/%s/dev", group);
-	return find_user(users, host->root, path, has_node);
-}
-
 /* find_user() of the device's nodes in `directory` whose names start with `begin`. */
 static int find_nodes(const struct vfio_users *users, int device, const char *directory, const char *begin,
 		      bool *has_node)
@@ -386,7 +374,7 @@ int vfio_users_open(const struct vfio_users *users, const struct host *host, con
 		    struct err *err)
 {
 	bool has_node = false;
-	char path[VGPU_PATH_SIZE];
+	char path[VGPU_PATH_SIZE], group[24], node[64];
 	int r = inventory_path(path, id, "", err);
 
 	if (r < 0)
@@ -395,9 +383,13 @@ int vfio_users_open(const struct vfio_users *users, const struct host *host, con
 	/* The device is gone, or the kernel is removing it and waits for its user. Nothing is left to remove. */
 	if (device < 0 && errno == ENOENT)
 		return 0;
-	r = device < 0 ? -errno : find_group(users, host, device, &has_node);
+	r = device < 0 ? -errno : sys_link(device, "iommu_group", group, sizeof(group));
+	if (r == 0) {
+		snprintf(node, sizeof(node), "sys/class/vfio/%s/dev", group);
+		r = find_user(users, host->root, node, &has_node);
+	}
 	/* With iommufd (kernel 6.6 and later), the device also has its own node, /dev/vfio/devices/NAME. */
-	if (r == 0)
+	if (r == 0 || r == -ENOENT)
 		r = find_nodes(users, device, "vfio-dev", "", &has_node);
 	if (r < 0)
 		return err_sys(err, -r, "cannot tell whether vGPU %s is open: %s/%s", id, host->name, path);
