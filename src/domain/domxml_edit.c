@@ -207,18 +207,6 @@ static bool has_facts(const struct domxml *doc, const struct vgpu_request *req, 
 	return same;
 }
 
-static void put_preferences(FILE *f, const struct vgpu_request *req)
-{
-	if (req->has_placement)
-		put_attr(f, "placement", req->placement == PLACE_PACK ? "pack" : "spread");
-	if (req->numa == NUMA_NONE)
-		put_attr(f, "numa", "none");
-	else if (req->numa == NUMA_NODE)
-		fprintf(f, " numa='%d'", req->numa_node);
-	if (req->has_params)
-		put_attr(f, "params", req->params);
-}
-
 static void put_device(FILE *f, const struct domxml *doc, const struct vgpu_request *req,
 		       const struct migration_facts *facts)
 {
@@ -229,14 +217,30 @@ static void put_device(FILE *f, const struct domxml *doc, const struct vgpu_requ
 			put_attr(f, domxml_attrs[i].name, domxml_fact(facts, i));
 	if (*guest_of(doc, req))
 		put_attr(f, "guest", guest_of(doc, req));
-	put_preferences(f, req);
+	if (req->has_placement)
+		put_attr(f, "placement", req->placement == PLACE_PACK ? "pack" : "spread");
+	if (req->numa == NUMA_NONE)
+		put_attr(f, "numa", "none");
+	else if (req->numa == NUMA_NODE)
+		fprintf(f, " numa='%d'", req->numa_node);
+	if (req->has_params)
+		put_attr(f, "params", req->params);
 	fputs("/>", f);
 }
 
-static void put_lease(FILE *f, const struct domxml *doc, const struct migration_facts *facts_list)
+char *domxml_lease(const struct domxml *doc, const struct migration_facts *facts_list)
 {
 	const struct request *request = &doc->request;
+	bool news = false;
+	char *out = NULL;
+	size_t len;
+	FILE *f;
 
+	for (size_t i = 0; i < request->nvgpus; i++)
+		news |= facts_list[i].type[0] && (doc->followed || !has_facts(doc, &request->vgpus[i], &facts_list[i]));
+	if (!news)
+		return NULL;
+	f = mem_open(&out, &len);
 	fputs("<lease", f);
 	if (doc->lease_project[0])
 		put_attr(f, "project", doc->lease_project);
@@ -251,22 +255,6 @@ static void put_lease(FILE *f, const struct domxml *doc, const struct migration_
 		if (device->stray)
 			put_device(f, doc, &device->request, &device->request.facts);
 	fputs("\n</lease>", f);
-}
-
-char *domxml_lease(const struct domxml *doc, const struct migration_facts *facts_list)
-{
-	bool news = false;
-	char *out = NULL;
-	size_t len;
-	FILE *f;
-
-	for (size_t i = 0; i < doc->request.nvgpus; i++)
-		news |= facts_list[i].type[0] &&
-			(doc->followed || !has_facts(doc, &doc->request.vgpus[i], &facts_list[i]));
-	if (!news)
-		return NULL;
-	f = mem_open(&out, &len);
-	put_lease(f, doc, facts_list);
 	mem_close(f);
 	return out;
 }
@@ -303,9 +291,7 @@ int domxml_suspended(const struct domxml *doc, char **out, struct err *err)
 	}
 	fputs("'/>", f);
 	mem_close(f);
-	if (r < 0) {
-		free(*out);
-		*out = NULL;
-	}
+	if (r < 0)
+		free(steal_ptr(out));
 	return r;
 }
