@@ -69,10 +69,9 @@ static void look_at_attributes(struct domxml *doc, const struct xml_elem *elem, 
 static void look_at_device(struct domxml *doc, const struct xml_elem *device)
 {
 	const char *uuid = xml_attr(device, "uuid"), *address = xml_attr(device, "address");
-	char id[WORD_SIZE], whose[2 * WORD_SIZE];
+	char whose[WORD_SIZE];
 
-	text_cut(id, sizeof(id), uuid ? uuid : address ? address : "");
-	snprintf(whose, sizeof(whose), "<vgpu:device> of %s", id);
+	snprintf(whose, sizeof(whose), "<vgpu:device> of %s", uuid ? uuid : address);
 	look_at_attributes(doc, device, " uuid address type placement numa params name framework model driver guest ",
 			   "use type, placement, numa, params", whose);
 }

@@ -293,45 +293,6 @@ static int read_hostdevs(struct domxml *doc, const struct xml_elem *devices, boo
 	return 0;
 }
 
-/*
- * For a live migration, Nova gives each mdev hostdev the UUID of the target's device, but leaves our metadata
- * unchanged. So follow_hostdevs() matches the unmatched hostdevs with the unmatched <vgpu:device>: first by guest
- * address, then in document order with the devices without a guest address. The second step needs as many devices as
- * hostdevs, or more devices that are all alike.
- */
-static bool is_loose_hostdev(const struct domxml *doc, const struct vgpu_request *req)
-{
-	return req->kind == REQUEST_MDEV && !find_device(doc, req->id);
-}
-
-static bool is_loose_device(const struct domxml *doc, const struct meta_device *device, bool with_guest)
-{
-	return device->request.kind == REQUEST_MDEV && !*device->request.guest != with_guest &&
-	       !request_find(&doc->request, device->request.id);
-}
-
-static void follow_hostdev(struct domxml *doc, const struct vgpu_request *req, struct meta_device *device)
-{
-	text_copy(device->request.id, ID_SIZE, req->id);
-	doc->followed = true;
-}
-
-/* The <vgpu:device> with this guest address; NULL unless exactly one device and one hostdev have it. */
-static struct meta_device *device_at(const struct domxml *doc, const char *guest)
-{
-	struct meta_device *found = NULL;
-	size_t ndevices = 0, nhostdevs = 0;
-
-	for (EACH(const struct vgpu_request *, req, doc->request.vgpus, doc->request.nvgpus))
-		nhostdevs += is_loose_hostdev(doc, req) && strcmp(req->guest, guest) == 0;
-	for (EACH(struct meta_device *, device, doc->devices, doc->ndevices))
-		if (is_loose_device(doc, device, true) && strcmp(device->request.guest, guest) == 0) {
-			found = device;
-			ndevices++;
-		}
-	return ndevices == 1 && nhostdevs == 1 ? found : NULL;
-}
-
 /* True if both devices have the same facts and preferences. */
 static bool are_alike(const struct meta_device *a, const struct meta_device *b)
 {
@@ -347,30 +308,46 @@ static bool are_alike(const struct meta_device *a, const struct meta_device *b)
 	return true;
 }
 
-static void follow_hostdevs(struct domxml *doc)
+/*
+ * Matches mdev hostdevs without a <vgpu:device> with devices without a hostdev: the only ones that have this guest
+ * address. "": all hostdevs, in document order, with the devices that have no guest address. That needs as many devices
+ * as hostdevs, or more devices that are all alike.
+ */
+static void follow_at(struct domxml *doc, const char *guest)
 {
 	const struct vgpu_request *hostdevs[REQUEST_MAX];
-	struct meta_device *devices[REQUEST_MAX], *device;
+	struct meta_device *devices[REQUEST_MAX];
 	size_t nhostdevs = 0, ndevices = 0;
-	bool alike = true;
+	bool alike = !*guest;
 
-	/* Nova keeps the guest address. If no hostdev has a device's address, the device's vGPU is gone. */
-	for (EACH(const struct vgpu_request *, req, doc->request.vgpus, doc->request.nvgpus)) {
-		if (!is_loose_hostdev(doc, req))
-			continue;
-		device = device_at(doc, req->guest);
-		if (device)
-			follow_hostdev(doc, req, device);
-		else
+	for (EACH(const struct vgpu_request *, req, doc->request.vgpus, doc->request.nvgpus))
+		if (req->kind == REQUEST_MDEV && !find_device(doc, req->id) &&
+		    (!*guest || strcmp(req->guest, guest) == 0))
 			hostdevs[nhostdevs++] = req;
-	}
-	for (device = doc->devices; device < doc->devices + doc->ndevices; device++)
-		if (is_loose_device(doc, device, false)) {
+	for (EACH(struct meta_device *, device, doc->devices, doc->ndevices))
+		if (device->request.kind == REQUEST_MDEV && strcmp(device->request.guest, guest) == 0 &&
+		    !request_find(&doc->request, device->request.id)) {
 			devices[ndevices++] = device;
-			alike &= are_alike(devices[0], device);
+			alike = alike && are_alike(devices[0], device);
 		}
-	for (size_t i = 0; i < nhostdevs && (ndevices == nhostdevs || (ndevices > nhostdevs && alike)); i++)
-		follow_hostdev(doc, hostdevs[i], devices[i]);
+	if ((*guest && nhostdevs > 1) || (ndevices != nhostdevs && !(ndevices > nhostdevs && alike)))
+		return;
+	for (size_t i = 0; i < nhostdevs; i++) {
+		text_copy(devices[i]->request.id, ID_SIZE, hostdevs[i]->id);
+		doc->followed = true;
+	}
+}
+
+/*
+ * For a live migration, Nova gives each mdev hostdev the UUID of the target's device, but leaves our metadata and the
+ * guest address unchanged. If no hostdev has a device's guest address, the device's vGPU is gone.
+ */
+static void follow_hostdevs(struct domxml *doc)
+{
+	for (size_t i = 0; i < doc->request.nvgpus; i++)
+		if (*doc->request.vgpus[i].guest)
+			follow_at(doc, doc->request.vgpus[i].guest);
+	follow_at(doc, "");
 }
 
 /* <vcpu cpuset> applies to vCPUs without a <vcpupin>. An invalid list is ignored, because libvirt refuses it. */
