@@ -268,22 +268,3 @@ void cmd_rows_end(struct cmd *cmd)
 	if (!cmd->out.json)
 		table_end(&cmd->out.table, term_stdout());
 }
-
-const char *cmd_file_name(const char *path)
-{
-	return strcmp(path, "-") == 0 ? "standard input" : path;
-}
-
-int cmd_read_xml(const char *path, size_t max, char **xml, size_t *len, struct err *err)
-{
-	autoclose int fd = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
-	int r = fd < 0 ? -errno : sys_slurp(fd, max, xml, len);
-
-	if (r == 0)
-		return 0;
-	if (r == -EFBIG)
-		err_set(err, EFBIG, "%s: larger than %zu MiB: not a domain XML", cmd_file_name(path), max >> 20);
-	else
-		err_sys(err, -r, "%s", cmd_file_name(path));
-	return CMD_USAGE;
-}

@@ -14,31 +14,25 @@
 
 enum { HOST_SIZE = 256 };
 
-struct export
-{
-	struct cmd *cmd;
-	struct nova_inventory nova;
-	const char *host;
-};
-
 /* Includes the VFs of a full card, because Nova adds their providers once the card has capacity. */
-static void print_provider_config(const struct export *export)
+static void print_provider_config(struct cmd *cmd, const struct nova_inventory *nova, const char *host)
 {
 	size_t n = 0;
 
+	(void)cmd;
 	fputs("# Written by 'vgpu-lease export nova-provider-config', for /etc/nova/provider_config.\n"
 	      "meta:\n"
 	      "  schema_version: '1.0'\n"
 	      "providers:",
 	      stdout);
-	for (EACH(const struct nova_provider *, provider, export->nova.providers, export->nova.n)) {
+	for (EACH(const struct nova_provider *, provider, nova->providers, nova->n)) {
 		char traits[NOVA_TRAITS][TRAIT_SIZE];
 
 		if (provider->limited)
 			continue;
 		nova_traits(traits, provider);
 		printf("%s  - identification:\n      name: '%s_%s'\n    traits:\n      additional:\n", n++ ? "" : "\n",
-		       export->host, provider->device);
+		       host, provider->device);
 		for (int t = 0; t < NOVA_TRAITS; t++)
 			if (*traits[t])
 				printf("        - '%s'\n", traits[t]);
@@ -68,12 +62,12 @@ static void print_traits(struct rows *rows, const struct nova_provider *provider
 	table_text(&rows->table, COL_TRAITS, list);
 }
 
-static void print_placement(const struct export *export)
+static void print_placement(struct cmd *cmd, const struct nova_inventory *nova, const char *host)
 {
-	struct rows *rows = cmd_rows(export->cmd, &layout, "providers");
+	struct rows *rows = cmd_rows(cmd, &layout, "providers");
 
-	for (EACH(const struct nova_provider *, p, export->nova.providers, export->nova.n)) {
-		autofree char *name = mem_format("%s_%s", export->host, p->device);
+	for (EACH(const struct nova_provider *, p, nova->providers, nova->n)) {
+		autofree char *name = mem_format("%s_%s", host, p->device);
 		autofree char *note = NULL;
 
 		if (p->limited)
@@ -97,7 +91,7 @@ static void print_placement(const struct export *export)
 		row_text(rows, COL_NOTE, "note", note);
 		row_end(rows);
 	}
-	cmd_rows_end(export->cmd);
+	cmd_rows_end(cmd);
 }
 
 /* Do VFs of this model have several types? Their PCI IDs are equal, so Nova needs a resource class per type. */
@@ -156,20 +150,21 @@ static bool print_vfs(const struct world *world, const struct inv_pgpu *card, co
 	return shared;
 }
 
-static void print_pci(const struct export *export)
+static void print_pci(struct cmd *cmd, const struct nova_inventory *nova, const char *host)
 {
-	const struct config *config = export->cmd->world.config;
-	const struct inventory *inv = &export->cmd->world.inv;
+	const struct inventory *inv = &cmd->world.inv;
 	autofree char *aliases = mem_strdup("");
 	bool shared = false;
 
+	(void)nova;
+	(void)host;
 	fputs("# Written by 'vgpu-lease export nova-pci', for Nova 2025.1 and later. nova-api and the scheduler need the\n"
 	      "# alias as well. A flavor requests a VF with the property pci_passthrough:alias=NAME:1.\n"
 	      "[pci]\n",
 	      stdout);
 	for (size_t g = 0; g < inv->npgpus; g++)
-		for (size_t i = 0; i < config->nsections; i++)
-			shared |= print_vfs(&export->cmd->world, inv->pgpus[g], &config->sections[i], &aliases);
+		for (EACH(const struct section *, section, cmd->config.sections, cmd->config.nsections))
+			shared |= print_vfs(&cmd->world, inv->pgpus[g], section, &aliases);
 	if (shared)
 		puts("# Only resource classes distinguish the types of one model, so pci_in_placement = true is required in\n"
 		     "# [filter_scheduler].\n"
@@ -179,7 +174,7 @@ static void print_pci(const struct export *export)
 
 static const struct format {
 	const char *name;
-	void (*print)(const struct export *export);
+	void (*print)(struct cmd *cmd, const struct nova_inventory *nova, const char *host);
 	bool nova; /* requires nova_conf */
 } formats[] = {
 	{ "nova-provider-config", print_provider_config, true },
@@ -240,18 +235,19 @@ static int run(struct cmd *cmd, struct err *err)
 {
 	const struct format *format = find_format(cmd->call);
 	autofree struct definition *definitions = NULL;
-	char host[HOST_SIZE] = "";
-	struct export export = { .cmd = cmd, .host = cmd->call->hostname ? cmd->call->hostname : host };
+	const char *given = cmd->call->hostname;
+	struct nova_inventory nova;
+	char host[HOST_SIZE];
 	size_t n;
 
 	if (!cmd->config.policy.nova && format->nova)
 		return err_set(err, EPERM, "nova_conf is not set; name Nova's configuration in [devices]");
-	if ((!cmd->call->hostname && find_hostname(host, err) < 0) || cmd_survey(cmd, err) < 0 ||
+	if ((!given && find_hostname(host, err) < 0) || cmd_survey(cmd, err) < 0 ||
 	    mdevctl_definitions(&definitions, &n, &cmd->host, NULL, err) < 0)
 		return -err->code;
-	nova_inventory_make(&export.nova, &cmd->world.inv, definitions, n);
-	format->print(&export);
-	nova_inventory_free(&export.nova);
+	nova_inventory_make(&nova, &cmd->world.inv, definitions, n);
+	format->print(cmd, &nova, given ? given : host);
+	nova_inventory_free(&nova);
 	return CMD_DONE;
 }
 

@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "cli/status.h"
+#include "cli/cmd.h"
 #include "act/gc.h"
 #include "decide/capacity.h"
 #include "look/looked.h"

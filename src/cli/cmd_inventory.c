@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Reads the pGPUs and vGPUs, and writes them as rows and JSON. vgpu-lease inventory: list pGPUs and their problems. */
-#include "cli/status.h"
+#include "cli/cmd.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -10,6 +10,23 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+
+/* Reads the card's model, such as "TU104GL [Tesla T4]", from udev's hardware database. */
+static void name_model(struct card_row *row)
+{
+	sd_hwdb *names = NULL;
+	char modalias[64];
+	const char *model;
+
+	if (!*row->card->vendor || sd_hwdb_new(&names) < 0)
+		return;
+	/* The kernel writes each ID with eight capital hex digits. */
+	snprintf(modalias, sizeof(modalias), "pci:v%08lXd%08lX", strtoul(row->card->vendor, NULL, 16),
+		 strtoul(row->card->device, NULL, 16));
+	if (sd_hwdb_get(names, modalias, "ID_MODEL_FROM_DATABASE", &model) >= 0)
+		text_cut(row->model, sizeof(row->model), model);
+	sd_hwdb_unref(names);
+}
 
 /* `missing`: the section that configures a missing card; NULL: the card is in the inventory. */
 static void add_row(struct status *status, const struct inv_pgpu *card, const struct section *missing)
@@ -27,6 +44,7 @@ static void add_row(struct status *status, const struct inv_pgpu *card, const st
 				  .type = section ? section->type : "",
 				  .count = { .capacity = UNKNOWN, .used = UNKNOWN, .available = UNKNOWN },
 				  .mib = { UNKNOWN, UNKNOWN } };
+	name_model(row);
 	if (!missing) {
 		row->mib = capacity_framebuffer(&cmd->world, card);
 		capacity_count(&row->count, &cmd->world, card, inventory_offer(card, row->type));
@@ -49,26 +67,10 @@ static bool cards_serve(const struct card_row *row, const char *type)
 	return strcmp(type, row->type) == 0 || (!row->missing && pool_serves(row->card, type));
 }
 
-/* Reads the card's model, such as "TU104GL [Tesla T4]", from udev's hardware database. */
-static void name_model(struct card_row *row, sd_hwdb *names)
-{
-	char modalias[64];
-	const char *model;
-
-	if (!names || !*row->card->vendor)
-		return;
-	/* The kernel writes each ID with eight capital hex digits. */
-	snprintf(modalias, sizeof(modalias), "pci:v%08lXd%08lX", strtoul(row->card->vendor, NULL, 16),
-		 strtoul(row->card->device, NULL, 16));
-	if (sd_hwdb_get(names, modalias, "ID_MODEL_FROM_DATABASE", &model) >= 0)
-		text_cut(row->model, sizeof(row->model), model);
-}
-
 /* Reads the rows. A missing pGPU gets a row for each setting that names the pGPU. Fails if --pgpu matches no row. */
 static int find_cards(struct status *status, struct cmd *cmd, struct err *err)
 {
 	const struct world *world = &cmd->world;
-	sd_hwdb *names = NULL;
 
 	status->cmd = cmd;
 	status->rows = mem_new(world->inv.npgpus + world->nmissing_cards + 1, sizeof(*status->rows));
@@ -77,11 +79,6 @@ static int find_cards(struct status *status, struct cmd *cmd, struct err *err)
 	for (EACH(const struct missing_card *, m, world->missing_cards, world->nmissing_cards))
 		if (m->how == MISSING_NAMED || status_row(status, m->card.address) == status->rows + status->nrows)
 			add_row(status, &m->card, m->section);
-	/* Without the database, no card has a model. */
-	(void)sd_hwdb_new(&names);
-	for (size_t i = 0; i < status->nrows; i++)
-		name_model(&status->rows[i], names);
-	sd_hwdb_unref(names);
 	return status->nrows || !cmd->call->pgpu || cards_pgpu(world, cmd->call->pgpu, err) ? 0 : -err->code;
 }
 

@@ -5,7 +5,7 @@
 
 #include "act/gc.h"
 #include "base/mem.h"
-#include "cli/status.h"
+#include "cli/cmd.h"
 
 enum { NOTE_SIZE = REASON_SIZE + 64 };
 

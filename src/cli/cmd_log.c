@@ -10,7 +10,7 @@
 #include "base/ident.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "cli/status.h"
+#include "cli/cmd.h"
 #include "model/event.h"
 
 enum { VALUE_MAX = 65536 };

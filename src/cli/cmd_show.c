@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "cli/status.h"
+#include "cli/cmd.h"
 #include "domain/domxml.h"
 #include "look/inventory.h"
 #include "look/libvirt_files.h"

@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "cli/status.h"
+#include "cli/cmd.h"
 #include "look/libvirt_files.h"
 #include "look/looked.h"
 
@@ -270,18 +270,34 @@ static bool print_card(const struct status *status, const char **lines, const st
 	return false;
 }
 
+static const char *const words[] = { [CHECK_PASS] = "PASS", [CHECK_WARN] = "WARN", [CHECK_FAIL] = "FAIL" };
+static const char *const colours[] = { TERM_GREEN, TERM_YELLOW, TERM_RED };
+
+static void print_word(enum check_status status)
+{
+	printf("%s%s%s  ", term_colour(colours[status]), words[status], term_colour(TERM_PLAIN));
+}
+
+/* Returns "WHERE: TEXT; FIX", which the caller frees. */
+static char *finding_text(const struct finding *finding)
+{
+	const char *where = finding->where ? finding->where : "", *fix = finding->fix ? finding->fix : "";
+
+	return mem_format("%s%s%s%s%s", where, *where ? ": " : "", finding->text, *fix ? "; " : "", fix);
+}
+
 static void print_problems(const struct status *status)
 {
 	const struct check *check = &status->check;
 
 	for (enum check_status at = CHECK_FAIL; at > CHECK_PASS; at--)
 		for (EACH(const struct finding *, f, check->findings, check->n)) {
-			autofree char *text = out_finding_text(f);
+			autofree char *text = finding_text(f);
 
 			if (f->status != at)
 				continue;
-			printf("%s%s%s%s  ", shapes()->line, term_colour(at == CHECK_FAIL ? TERM_RED : TERM_YELLOW),
-			       out_finding_words[at], term_colour(TERM_PLAIN));
+			fputs(shapes()->line, stdout);
+			print_word(at);
 			term_wrap(9, term_stdout()->utf8 ? "│        " : "|        ", text);
 		}
 }
@@ -314,7 +330,7 @@ static void print_tree(const struct status *status)
 static void json_finding(struct json_out *json, const struct finding *finding)
 {
 	json_out_object(json, NULL);
-	json_out_string(json, "status", out_finding_words[finding->status]);
+	json_out_string(json, "status", words[finding->status]);
 	json_out_string(json, "what", finding->what);
 	json_out_string(json, "where", finding->where);
 	json_out_string(json, "message", finding->text);
@@ -386,12 +402,10 @@ static void print_check_json(const struct check *check, struct json_out *json)
 
 static void print_check(const struct check *check)
 {
-	static const char *const colours[] = { TERM_GREEN, TERM_YELLOW, TERM_RED };
-
 	for (EACH(const struct finding *, finding, check->findings, check->n)) {
-		autofree char *text = out_finding_text(finding);
-		printf("%s%s%s  %s", term_colour(colours[finding->status]), out_finding_words[finding->status],
-		       term_colour(TERM_PLAIN), finding->what);
+		autofree char *text = finding_text(finding);
+		print_word(finding->status);
+		fputs(finding->what, stdout);
 		term_wrap_behind(6 + (int)strlen(finding->what), 15, text);
 	}
 	out_say("%zu passed, %zu warning%s, %zu failed; %zu of %zu pGPU%s in the pool", check->count[CHECK_PASS],

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "sys/log.h"
-#include "cli/status.h"
+#include "cli/cmd.h"
 
 static const struct {
 	const char *title;

@@ -64,19 +64,10 @@ static bool begin_member(struct json_out *json, const char *key)
 	return true;
 }
 
-static void open_level(struct json_out *json, char open, char close)
-{
-	if (json->depth == JSON_OUT_DEPTH)
-		abort();
-	putc(open, json->to);
-	json->close[json->depth++] = close;
-	json->empty = true;
-}
-
 void json_out_begin(struct json_out *json, FILE *to)
 {
-	*json = (struct json_out){ .to = to };
-	open_level(json, '{', '}');
+	*json = (struct json_out){ .to = to, .depth = 1, .close = "}", .empty = true };
+	putc('{', to);
 }
 
 void json_out_end(struct json_out *json)
@@ -86,16 +77,25 @@ void json_out_end(struct json_out *json)
 	putc('\n', json->to);
 }
 
+static void open_level(struct json_out *json, const char *key, char open, char close)
+{
+	if (!begin_member(json, key))
+		return;
+	if (json->depth == JSON_OUT_DEPTH)
+		abort();
+	putc(open, json->to);
+	json->close[json->depth++] = close;
+	json->empty = true;
+}
+
 void json_out_object(struct json_out *json, const char *key)
 {
-	if (begin_member(json, key))
-		open_level(json, '{', '}');
+	open_level(json, key, '{', '}');
 }
 
 void json_out_array(struct json_out *json, const char *key)
 {
-	if (begin_member(json, key))
-		open_level(json, '[', ']');
+	open_level(json, key, '[', ']');
 }
 
 void json_out_close(struct json_out *json)
@@ -327,15 +327,6 @@ void row_whole_lease(struct rows *rows, const struct lease *lease, int mib)
 	row_text(rows, COL_INSTANCE, "instance", lease ? lease->instance : NULL);
 	row_text(rows, COL_SINCE, "since", since);
 	table_text(&rows->table, COL_AGE, age);
-}
-
-const char *const out_finding_words[] = { [CHECK_PASS] = "PASS", [CHECK_WARN] = "WARN", [CHECK_FAIL] = "FAIL" };
-
-char *out_finding_text(const struct finding *finding)
-{
-	const char *where = finding->where ? finding->where : "", *fix = finding->fix ? finding->fix : "";
-
-	return mem_format("%s%s%s%s%s", where, *where ? ": " : "", finding->text, *fix ? "; " : "", fix);
 }
 
 void out_json_domain(struct json_out *json, const char *uuid, const char *name)

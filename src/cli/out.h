@@ -7,7 +7,6 @@
 #include "cli/term.h"
 #include "config/config.h"
 #include "model/lease.h"
-#include "check/check.h"
 #include "decide/capacity.h"
 
 /*
@@ -72,10 +71,6 @@ void row_type(struct rows *rows, const struct inv_type *type, const struct confi
 void row_count(struct rows *rows, const struct capacity_count *count);
 
 void out_json_domain(struct json_out *json, const char *uuid, const char *name);
-
-/* The words PASS, WARN and FAIL. out_finding_text() returns "WHERE: TEXT; FIX", which the caller frees. */
-extern const char *const out_finding_words[];
-char *out_finding_text(const struct finding *finding);
 
 /* The class of an enabled type; NULL: not enabled. */
 const char *out_class(const struct config *config, const char *type);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "cli/status.h"
+#include "cli/cmd.h"
 #include "look/inventory.h"
 #include "look/mdevctl_files.h"
 #include "look/vfio_users.h"
