@@ -125,15 +125,18 @@ bool plan_step(const struct planner *p, enum step_kind kind, const struct vgpu_r
 static void promise_step(struct planner *p)
 {
 	struct leases *leases = &p->world->leases;
-	struct lease promised = lease_for(p->world->request, &p->step->vgpu);
-	struct lease *own = lease_find(leases, promised.vgpu.id);
+	struct lease *l = lease_find(leases, p->step->vgpu.id);
 
-	promised.state = LEASE_RESERVED;
-	promised.promised = true;
-	promised.framebuffer_mib = p->step->framebuffer_mib;
-	promised.numa = p->step->numa;
-	*(own ? own : &leases->list[leases->n++]) = promised;
-	mem_sort(leases->list, leases->n, sizeof(*leases->list), text_order);
+	if (!l) {
+		for (l = leases->list + leases->n++; l > leases->list && strcmp(l[-1].vgpu.id, p->step->vgpu.id) > 0;
+		     l--)
+			l[0] = l[-1];
+	}
+	*l = lease_for(p->world->request, &p->step->vgpu);
+	l->state = LEASE_RESERVED;
+	l->promised = true;
+	l->framebuffer_mib = p->step->framebuffer_mib;
+	l->numa = p->step->numa;
 }
 
 /* Nova rewrites the metadata at a hard reboot, without a type, which removes the conflict. */
