@@ -58,7 +58,7 @@ struct card_load {
 	char beside[TYPE_SIZE]; /* another type on the card; "": none */
 	int nbeside;
 	bool leased_beside; /* a vGPU of another type is leased, so it cannot be removed */
-	int known_mib;      /* framebuffer of the last device whose size is known; 0: none */
+	int known_mib;      /* the last size that add_size() saw; 0: none */
 	bool kept;          /* one of the devices of another type cannot be removed by retype */
 	bool preset;        /* one of them was not made for a guest, but retype can remove it */
 	bool elsewhere;     /* one of them is on a VF that cannot have the requested type */
@@ -132,22 +132,10 @@ static void load_leases(struct card_load *load)
 
 static void add_size(struct card_load *load, const struct inv_type *type)
 {
-	if (!type || type->framebuffer_mib == UNKNOWN)
+	if (!type || type->framebuffer_mib <= 0)
 		return;
 	load->mixed |= load->known_mib && type->framebuffer_mib != load->known_mib;
 	load->known_mib = type->framebuffer_mib;
-}
-
-/* A card in use offers another size only in mixed-size mode. */
-static bool offers_another_size(const struct inv_pgpu *card, int mib)
-{
-	for (size_t i = 0; mib && i < card->noffers; i++) {
-		const struct inv_type *t = card->offers[i].type;
-
-		if (card->offers[i].available > 0 && !t->slices && t->framebuffer_mib > 0 && t->framebuffer_mib != mib)
-			return true;
-	}
-	return false;
 }
 
 static struct card_load load_of(const struct capacity_query *query, const struct inv_pgpu *card,
@@ -173,7 +161,10 @@ static struct card_load load_of(const struct capacity_query *query, const struct
 		add_size(&load, inventory_type(&world->inv, card, d->vgpu.type));
 		load_one(&load, type, mib, lease);
 	}
-	load.mixed |= offers_another_size(card, load.known_mib);
+	/* A card in use offers another size only in mixed-size mode. */
+	for (EACH(const struct inv_offer *, offer, card->offers, load.known_mib ? card->noffers : 0))
+		if (offer->available > 0 && !offer->type->slices)
+			add_size(&load, offer->type);
 	load_leases(&load);
 	return load;
 }

@@ -308,10 +308,12 @@ bool plan_start(struct planner *p, const char *id)
 	const struct lease *lease = lease_find(&world->leases, id);
 	const struct inv_device *device = inventory_device(&world->inv, id);
 	const struct inv_parent *vf = pci ? inventory_parent(&world->inv, id) : NULL;
-	char holder[HOLDER_SIZE];
+	char instance[101]; /* may cut the name */
 
 	if (lease && strcmp(lease->domain, world->request->uuid) != 0) {
-		plan_refuse_device(p, "already leased to domain %s (%s)%s", lease->name, lease_holder(holder, lease),
+		text_cut(instance, sizeof(instance), lease->instance);
+		plan_refuse_device(p, "already leased to domain %s (%s%s%s)%s", lease->name, instance,
+				   *instance ? ", " : "", lease->domain,
 				   pci                    ? ""
 				   : world->request->nova ? "; " PLAN_NOVA_ANOTHER
 							  : "; use a different UUID");

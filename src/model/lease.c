@@ -208,15 +208,6 @@ struct lease lease_for(const struct request *request, const struct vgpu_ref *vgp
 	return lease;
 }
 
-const char *lease_holder(char buf[HOLDER_SIZE], const struct lease *lease)
-{
-	char name[101];
-
-	text_cut(name, sizeof(name), lease->instance);
-	snprintf(buf, HOLDER_SIZE, "%s%s%s", name, *name ? ", " : "", lease->domain);
-	return buf;
-}
-
 bool lease_is_void(const struct lease *lease, bool exists, bool at_work, int64_t now_ms)
 {
 	if (lease->state == LEASE_RESERVED)

@@ -61,10 +61,6 @@ extern const char *const lease_origin_words[LEASE_ADOPTED + 1];
 /* True if the lease belongs to this domain, a UUID or a name. A string in UUID form is never a name. */
 bool lease_is_of(const struct lease *lease, const char *domain);
 
-/* Formats the lease's domain for a message: "UUID", or "INSTANCE, UUID" for a Nova instance. A long name is cut. */
-enum { HOLDER_SIZE = UUID_SIZE + 128 };
-const char *lease_holder(char buf[HOLDER_SIZE], const struct lease *lease);
-
 /* Returns a lease of this vGPU for the requesting domain. The caller sets the remaining fields. */
 struct lease lease_for(const struct request *request, const struct vgpu_ref *vgpu);
 

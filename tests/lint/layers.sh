@@ -26,7 +26,7 @@ libraries='
 sysfs='src/(look|sim)/[a-z_]+\.[ch]'
 
 # What a decision may call outside of itself: lookups in what was read, memory, text.
-decision_calls='lease_state_words|config_(section|quota|takes_rest)|framework_words|inventory_(device|next_on|offer|parent|pgpu|type(_on|_of)?)|lease_(find|for|holder|is_void)|owner_of|request_(names|excludes)|text_add|text_copy|text_(find|operand)|mem_(new|resize|add|free)|free'
+decision_calls='lease_state_words|config_(section|quota|takes_rest)|framework_words|inventory_(device|next_on|offer|parent|pgpu|type(_on|_of)?)|lease_(find|for|is_void)|owner_of|request_(names|excludes)|text_add|text_copy|text_cut|text_(find|operand)|mem_(new|resize|add|free)|free'
 decision_calls+='|mem[a-z]+|str[a-z]+|v?snprintf|bsearch|qsort|__stack_chk_fail|__[a-z]+_chk'
 
 # What a directory may include: itself, and all that comes before it.
