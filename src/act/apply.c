@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Carries out the steps of a plan: first writes the leases, then sysfs; undoes both on failure. */
-#include "act/apply.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -340,19 +339,6 @@ static int undo(struct apply *apply, struct applied *done, bool drops, struct er
 	return r == 1 ? release_finish(apply->store, &policy, done->now.vgpu.id, by, by, err) : r;
 }
 
-static int undo_step(struct apply *apply, struct applied *done, struct err *why)
-{
-	struct err err;
-
-	if (undo(apply, done, false, &err) >= 0) {
-		forget_done(done);
-		return 0;
-	}
-	err_in(&err, "%s; nor can it be removed again", why->text);
-	*why = err;
-	return err_recode(why, ETIMEDOUT);
-}
-
 /* Drops the leases of step `i` and all later steps. Leaves devices of an earlier round to apply_undo(). */
 static void drop_rest(struct apply *apply, const struct step *steps, size_t n, size_t i)
 {
@@ -380,9 +366,17 @@ int apply_step(struct apply *apply, const struct step *steps, size_t n, size_t i
 	if (r == 0)
 		r = settle(apply, step, done, err);
 	/* Undo only a step that creates, because a kept device may be from an earlier round. */
-	if (r < 0 && made && done->made && undo_step(apply, done, err) < 0) {
-		stays = true;
-		r = -err->code;
+	if (r < 0 && made && done->made) {
+		struct err undone;
+
+		if (undo(apply, done, false, &undone) < 0) {
+			err_in(&undone, "%s; nor can it be removed again", err->text);
+			*err = undone;
+			r = err_recode(err, ETIMEDOUT);
+			stays = true;
+		} else {
+			forget_done(done);
+		}
 	}
 	if (stays)
 		leave_hanging(done);

@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * What happens to a domain's vGPUs at each operation of libvirt.
- *
- * Only prepare and migrate may refuse a domain. Errors of other operations are only logged, because a failed reconnect
- * would kill a running guest, and a failed restore would lose a saved guest.
- */
+/* What happens to a domain's vGPUs at each operation of libvirt. hooks/qemu.c says which of them may refuse. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "config/config.h"
-#include "act/apply.h"
 #include "domain/domxml.h"
 #include "base/err.h"
 #include "sys/sys.h"
 #include "decide/plan.h"
 #include "look/survey.h"
+
+/* The work locks that prepare has taken, one for each vGPU of the request. */
+struct work_locks {
+	struct applied *list;
+	size_t n;
+};
+
+/* Releases the lock of `id`; NULL: all locks. */
+void work_locks_end(struct work_locks *locks, const char *id);
 
 struct lifecycle {
 	const struct host *host;
@@ -42,8 +45,7 @@ void lifecycle_resumed(const struct lifecycle *lifecycle, const char *defined, s
 
 /*
  * `migrate begin` or `restore begin`: reserves vGPUs, and passes changed XML to `give`. 0: reserved, or a restore
- * without reservations. Negative: nothing stays reserved. The caller may only log an error of a restore: libvirt 11.3
- * deletes the saved image if the hook fails.
+ * without reservations. Negative: nothing stays reserved.
  */
 int lifecycle_arrive(const struct lifecycle *lifecycle, enum plan_mode mode,
 		     int (*give)(void *arg, const char *xml, size_t len, struct err *err), void *arg, struct err *err);

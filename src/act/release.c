@@ -383,34 +383,29 @@ static bool waits(int result)
 	return result == -EBUSY || result == -EAGAIN;
 }
 
-/* Tries each waiting release once. Returns whether one still waits; false also after the deadline. */
-static bool take_turns(const struct sweep *sweep, int *results, int64_t deadline_ms)
-{
-	size_t n = sweep->leases.n;
-	bool waiting = false;
-	int64_t now;
-
-	for (size_t i = 0; i < n && (now = sys_now_ms()) < deadline_ms; i++) {
-		if (!waits(results[i]))
-			continue;
-		results[i] = take_turn(sweep, i, n > 1 ? sooner(now + TURN_MS, deadline_ms) : deadline_ms, deadline_ms,
-				       false);
-		waiting |= waits(results[i]);
-	}
-	return waiting;
-}
-
 void release_sweep(const struct sweep *sweep, int64_t deadline_ms, int last_look_ms)
 {
-	int *results = mem_new(sweep->leases.n + 1, sizeof(*results));
+	size_t n = sweep->leases.n;
+	int *results = mem_new(n + 1, sizeof(*results));
+	bool waiting = true;
 	int64_t now;
 
-	for (size_t i = 0; i < sweep->leases.n; i++)
+	for (size_t i = 0; i < n; i++)
 		results[i] = -EAGAIN;
-	while (take_turns(sweep, results, deadline_ms))
-		sys_sleep_ms(PAUSE_MS);
+	while (waiting) {
+		waiting = false;
+		for (size_t i = 0; i < n && (now = sys_now_ms()) < deadline_ms; i++) {
+			if (waits(results[i]))
+				results[i] = take_turn(sweep, i,
+						       n > 1 ? sooner(now + TURN_MS, deadline_ms) : deadline_ms,
+						       deadline_ms, false);
+			waiting |= waits(results[i]);
+		}
+		if (waiting)
+			sys_sleep_ms(PAUSE_MS);
+	}
 	now = sys_now_ms();
-	for (size_t i = 0; last_look_ms && i < sweep->leases.n; i++)
+	for (size_t i = 0; last_look_ms && i < n; i++)
 		if (results[i] < 0)
 			take_turn(sweep, i, now, now + last_look_ms, true);
 	free(results);

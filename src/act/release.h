@@ -50,8 +50,8 @@ struct sweep {
 };
 
 /*
- * Finishes the releases by `deadline_ms`, in turns, so that a slow one delays no other. Then tries the unfinished ones
- * once more within `last_look_ms`, unless that is 0.
+ * Finishes the releases by `deadline_ms`, in turns, so that a slow one delays no other. Then tries the rest once more
+ * within `last_look_ms` (0: does not).
  */
 void release_sweep(const struct sweep *sweep, int64_t deadline_ms, int last_look_ms);
 

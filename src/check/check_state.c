@@ -32,14 +32,12 @@ static const char *const directories[] = {
 
 static void look_at_directory(struct check *check, const char *path)
 {
-	struct stat st;
+	int r = store_check_dir(check->host, path);
 
-	if (fstatat(check->host->root, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return;
 	check_at_path(check, path);
-	if (!S_ISDIR(st.st_mode))
+	if (r == -ENOTDIR)
 		check_fail(check, "remove that file; the directory is created when it is needed", "is not a directory");
-	else if (!store_trusts(check->host, &st))
+	else if (r == -EPERM)
 		check_fail(check, "look at what is in it, then chown root, chmod 755",
 			   "is not owned by root, or is writable by others, so the hook refuses to use it");
 }

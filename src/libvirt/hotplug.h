@@ -15,7 +15,7 @@
 #include <stdio.h>
 
 #include "config/config.h"
-#include "act/apply.h"
+#include "act/lifecycle.h"
 #include "domain/domxml.h"
 #include "base/err.h"
 #include "sys/sys.h"

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -105,11 +106,16 @@ void store_close(struct store *store)
 }
 
 /* As sys_own_dir(): a directory of root, or of a simulated host's user, that others cannot write to. */
-bool store_trusts(const struct host *host, const struct stat *directory)
+int store_check_dir(const struct host *host, const char *path)
 {
 	bool is_user = *host->name && geteuid() != 0;
+	struct stat st;
 
-	return (directory->st_uid == 0 || (is_user && directory->st_uid == geteuid())) && !(directory->st_mode & 022);
+	if (fstatat(host->root, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	if (!S_ISDIR(st.st_mode))
+		return -ENOTDIR;
+	return (st.st_uid == 0 || (is_user && st.st_uid == geteuid())) && !(st.st_mode & 022) ? 0 : -EPERM;
 }
 
 void store_space(int root, const char *path, struct store_space *space)
@@ -140,19 +146,16 @@ int store_would_open(const struct host *host, struct err *err)
 {
 	static const char *const paths[] = { STORE_RUN, STORE_RUN "/leases", STORE_RUN "/seen", STORE_RUN "/pgpu" };
 	struct store_space space;
-	struct stat st;
 
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
-		int code = fstatat(host->root, paths[i], &st, AT_SYMLINK_NOFOLLOW) < 0 ? errno : 0;
+		int r = store_check_dir(host, paths[i]);
 
-		if (code == 0) {
-			code = !S_ISDIR(st.st_mode) ? ENOTDIR : store_trusts(host, &st) ? 0 : EPERM;
-		} else if (code == ENOENT) {
+		if (r == -ENOENT) {
 			store_space(host->root, paths[i], &space);
-			code = space.code || space.files ? -space.code : ENOSPC;
+			r = space.code || space.files ? space.code : -ENOSPC;
 		}
-		if (code)
-			return store_dir_error(err, code, paths[i]);
+		if (r < 0)
+			return store_dir_error(err, -r, paths[i]);
 	}
 	return 0;
 }

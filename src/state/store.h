@@ -12,7 +12,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/stat.h>
 
 #include "base/err.h"
 #include "base/ident.h"
@@ -40,7 +39,7 @@ struct store {
 #define STORE_NONE ((struct store){ .run = -1, .leases = -1, .seen = -1, .affinity = -1, .lock = -1 })
 
 /*
- * Opens the store. With `make`, creates missing directories, and rejects untrusted ones (-EPERM, store_trusts()).
+ * Opens the store. With `make`, creates missing directories, and rejects untrusted ones (-EPERM).
  * Without `make`, a missing store is empty.
  */
 int store_open(struct store *store, const struct host *host, bool make, struct err *err);
@@ -59,8 +58,8 @@ struct store_space {
 	unsigned long long bytes, files;
 };
 
-/* Does store_open() with `make` accept this directory? */
-bool store_trusts(const struct host *host, const struct stat *directory);
+/* Does store_open() with `make` accept this directory? 0: yes; -ENOENT: it is missing; -ENOTDIR; -EPERM: untrusted. */
+int store_check_dir(const struct host *host, const char *path);
 
 void store_space(int root, const char *path, struct store_space *space);
 

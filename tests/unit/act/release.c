@@ -4,7 +4,7 @@
 
 #include <sys/syscall.h>
 
-#include "act/apply.h"
+#include "act/internal.h"
 #include "look/mdevctl_files.h"
 #include "lib/live.h"
 #include "lib/messages.h"
