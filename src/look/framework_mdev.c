@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Mediated devices. A parent is a link in class/mdev_bus, and a vGPU is a link in bus/mdev/devices. A write to the
- * parent's `create` creates the vGPU, and a write to the vGPU's `remove` removes it.
+ * Mediated devices. A parent is a link in class/mdev_bus, and has `physfn` if it is a VF. A vGPU is a link in
+ * bus/mdev/devices to a directory of its parent; its `mdev_type` appears after this directory. A write to the parent's
+ * `create` creates the vGPU, and a write to the vGPU's `remove` removes it.
  */
 #include <errno.h>
 #include <stdio.h>

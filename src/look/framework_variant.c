@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * VFs of NVIDIA's variant driver. Writing a type's number to current_vgpu_type creates the vGPU, and writing 0 removes
- * it.
+ * VFs of cards of NVIDIA's driver (bus/pci/drivers/nvidia) that have nvidia/current_vgpu_type. Writing a type's number
+ * there creates the vGPU, and writing 0 removes it.
  *
  * Writing 0 gives EPERM if the VF has no type or is open, and EBUSY if nvidia-vgpu-mgr has not released it within 5 s.
  * So only a later read of current_vgpu_type shows whether the vGPU exists.

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Cards with plain SR-IOV VFs, which are leased under a configured name. Plain VFs have no types and always exist. */
+/*
+ * Cards with plain SR-IOV VFs, which are leased under a configured name in place of a type. They always exist. No VF is
+ * listed as a device, because the kernel does not show that a guest uses one.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

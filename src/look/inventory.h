@@ -3,14 +3,7 @@
  * The pGPUs of the host, their parents (the pGPU itself or its VFs), the types they offer, and the vGPUs on them.
  *
  * Every read costs time, so the caller names the frameworks and types it needs, and one free VF per pGPU is asked for
- * its offers. A host can have cards of several frameworks:
- *
- *   mdev     A parent is a link in /sys/class/mdev_bus, and has `physfn` if it is a VF. A vGPU is a link in
- *            /sys/bus/mdev/devices to a directory of its parent. Its `mdev_type` appears after this directory.
- *   variant  The VFs of a card of NVIDIA's driver (/sys/bus/pci/drivers/nvidia) have nvidia/current_vgpu_type. A vGPU
- *            is a VF whose current type is not 0.
- *   vf       VFs are leased under a configured name, which replaces the type. No VF is listed as a device, because the
- *            kernel does not show that a guest uses one.
+ * its offers. A host can have cards of several frameworks, which framework_*.c describe.
  *
  * Sources: kernel 6.12 mdev_sysfs.c; vendor drivers.
  */

@@ -12,15 +12,6 @@
 #include "sys/timed_child.h"
 #include "look/typelist.h"
 
-/* Does the text look like "5120x2880"? */
-static bool is_resolution(const char *s)
-{
-	int end = 0;
-
-	sscanf(s, "%*[0-9]x%*[0-9]%n", &end);
-	return end && !s[end];
-}
-
 /* Parses a number of at least `least`, followed by `unit`. UNKNOWN: invalid. */
 static int parse_number(char *s, long least, const char *unit)
 {
@@ -46,6 +37,7 @@ void inv_parse_description(struct inv_type *type, char *text)
 	type->resolution[0] = '\0';
 	while ((item = text_next(&text, ",\n"))) {
 		char *value = item + strcspn(item, "=:");
+		int end = 0;
 
 		if (!*value)
 			continue;
@@ -59,7 +51,7 @@ void inv_parse_description(struct inv_type *type, char *text)
 		else if (strcmp(item, "max_instance") == 0)
 			type->max_instance = parse_number(value, 0, "");
 		else if ((strcmp(item, "max_resolution") == 0 || strcmp(item, "resolution") == 0) &&
-			 is_resolution(value))
+			 sscanf(value, "%*[0-9]x%*[0-9]%n", &end) == 0 && end && !value[end])
 			text_copy(type->resolution, sizeof(type->resolution), value);
 	}
 }
@@ -72,13 +64,7 @@ static ssize_t read_type(const char *card, int dir, const char *type, const char
 	return timed_child_read(card, dir, path, buf, size);
 }
 
-/* Compares IDs, or structs that begin with an ID. nvidia-9 comes before nvidia-10. */
-static int by_number(const void *a, const void *b)
-{
-	return strverscmp(a, b);
-}
-
-/* Lists the type IDs of a parent in the order of by_number(). 0: there are none, or they cannot be listed. */
+/* Lists the type IDs of a parent in order. 0: there are none, or they cannot be listed. */
 static size_t list_types(char (**ids)[TYPE_SIZE], int dir)
 {
 	autoclosedir DIR *d = sys_list(dir, "mdev_supported_types");
@@ -92,7 +78,7 @@ static size_t list_types(char (**ids)[TYPE_SIZE], int dir)
 		if (type_parse(id, e->d_name))
 			memcpy(mem_add(ids, &n, sizeof(id)), id, sizeof(id));
 	}
-	mem_sort(*ids, n, sizeof(**ids), by_number);
+	mem_sort(*ids, n, sizeof(**ids), typelist_order);
 	return n;
 }
 
@@ -352,7 +338,7 @@ int inventory_names(const struct host *host, unsigned int frameworks, struct inv
 	for (size_t i = 0; r == 0 && i < inv.ntypes; i++)
 		if (!is_listed(*out, *n, inv.types[i]))
 			*(struct inv_type *)mem_add(out, n, sizeof(**out)) = *inv.types[i];
-	mem_sort(*out, *n, sizeof(**out), by_number);
+	mem_sort(*out, *n, sizeof(**out), typelist_order);
 	return r;
 }
 

@@ -2,7 +2,6 @@
 /* Applies the configuration to the cards of the inventory. */
 #include "look/pool.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -112,15 +111,6 @@ static bool names_vfs(const struct section *s, const struct inv_pgpu *card)
 	return false;
 }
 
-__attribute__((format(printf, 2, 3))) static void explain(struct inv_pgpu *card, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(card->pool.reason, sizeof(card->pool.reason), fmt, ap);
-	va_end(ap);
-}
-
 static const struct section *offered_or(const struct inv_pgpu *card, const struct section *a, const struct section *b)
 {
 	return a && inventory_offer(card, a->type) ? a : b;
@@ -160,7 +150,8 @@ static void claim_card(struct inv_pgpu *card)
 			break;
 	}
 	if (second && !config->policy.several_types && !(pool->claim == CLAIM_MATCH && noffered == 1)) {
-		explain(card, "configured for both %s and %s; choose one", first->type, second->type);
+		text_add(pool->reason, REASON_SIZE, "configured for both %s and %s; choose one", first->type,
+			 second->type);
 		pool->whole = NULL;
 		return;
 	}
@@ -190,11 +181,11 @@ static void explain_unnamed(struct inv_pgpu *card)
 		if (is_for(s, card) && pool_is_elsewhere(s, card, card->pool.reason))
 			return;
 		if (s->vf && card->framework != FW_VF && pool_means(s, card)) {
-			explain(card, INV_NEEDS_TYPE);
+			text_copy(card->pool.reason, REASON_SIZE, INV_NEEDS_TYPE);
 			return;
 		}
 	}
-	explain(card, "not named in the configuration");
+	text_copy(card->pool.reason, REASON_SIZE, "not named in the configuration");
 }
 
 static void settle_card(struct inv_pgpu *card)
@@ -218,23 +209,25 @@ static void settle_card(struct inv_pgpu *card)
 		if (!by_default && pool_moved(s, card, pool->reason))
 			return;
 	if (!card->ready)
-		explain(card, "%s", card->reason);
+		text_copy(pool->reason, REASON_SIZE, card->reason);
 	else if (offered)
 		pool->in_pool = true;
 	else if (by_default && card->types_hid)
-		explain(card,
+		text_add(
+			pool->reason, REASON_SIZE,
 			"cannot tell whether it supports %s while it holds other vGPUs; if it does, name it in [mdev_%s]",
 			type, type);
 	else if (by_default && config->policy.several_types)
-		explain(card, "supports no enabled type");
+		text_add(pool->reason, REASON_SIZE, "supports no enabled type");
 	else if (!by_default && strcmp(card->gone, type) == 0)
-		explain(card,
-			"does not support %s with this driver, but did with %s; 'vgpu-lease types' lists the types",
-			card->gone, card->gone_driver);
+		text_add(pool->reason, REASON_SIZE,
+			 "does not support %s with this driver, but did with %s; 'vgpu-lease types' lists the types",
+			 card->gone, card->gone_driver);
 	else if (!by_default && card->model && !card->model->types_whole)
-		explain(card, "does not list %s although it is empty; the card may be in MIG mode", type);
+		text_add(pool->reason, REASON_SIZE,
+			 "does not list %s although it is empty; the card may be in MIG mode", type);
 	else
-		explain(card, "does not support %s", type);
+		text_add(pool->reason, REASON_SIZE, "does not support %s", type);
 }
 
 static void name_vfs(const struct inventory *inv)

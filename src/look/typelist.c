@@ -119,7 +119,7 @@ const struct typelist_item *typelist_other_driver(char other[64], const struct h
 	return found;
 }
 
-static int by_number(const void *a, const void *b)
+int typelist_order(const void *a, const void *b)
 {
 	return strverscmp(a, b);
 }
@@ -130,7 +130,7 @@ char *typelist_format(struct typelist *list)
 	size_t size;
 	FILE *to = mem_open(&text, &size);
 
-	mem_sort(list->items, list->n, sizeof(*list->items), by_number);
+	mem_sort(list->items, list->n, sizeof(*list->items), typelist_order);
 	fprintf(to, MEMORY_HEAD "%s\n", list->whole ? "all" : "some");
 	for (size_t i = 0; i < list->n; i++)
 		fprintf(to, "%s : %s\n", typelist_number(list->items[i].type), list->items[i].name);

@@ -42,6 +42,9 @@ const char *typelist_number(const char *type);
 /* Modifies the text; skips lines that are not "NUMBER : NAME". */
 void typelist_parse(struct typelist *list, char *text);
 
+/* Order for mem_sort(): type IDs, or structs that begin with one. nvidia-9 comes before nvidia-10. */
+int typelist_order(const void *a, const void *b);
+
 /* Adds a type, or renames it. Ignores types beyond TYPELIST_MAX. */
 void typelist_add(struct typelist *list, const char *type, const char *name);
 const struct typelist_item *typelist_find(const struct typelist *list, const char *type);
