@@ -28,31 +28,22 @@ static bool is_of_other_kind(const char *parent, int dir, const char *type)
 bool inv_has_other_kind(int bus, const char *parent)
 {
 	char path[PARENT_SIZE + 32], name[PARENT_SIZE], address[PCI_SIZE], type[TYPE_SIZE];
-	const struct dirent *e;
 
 	if (!parent_parse(name, parent) || pci_parse(address, name))
 		return false;
 	snprintf(path, sizeof(path), "%s/mdev_supported_types", name);
 	autoclosedir DIR *types = sys_list(bus, path);
-	while ((e = sys_next(types)))
-		if (type_parse(type, e->d_name))
-			return is_of_other_kind(name, sys_list_fd(types), type);
-	return false;
+	return inventory_next_name(types, type_parse, type) && is_of_other_kind(name, sys_list_fd(types), type);
 }
 
 static int read_parents(struct inv_reader *reader, struct err *err)
 {
 	struct inventory *inv = reader->inv;
-	const struct dirent *e;
+	struct inv_parent p = { 0 };
 
-	while ((e = sys_next(reader->bus))) {
-		struct inv_parent p = { 0 };
-
-		/* The name becomes part of a path, so only the kernel's own spelling is accepted. */
-		if (parent_parse(p.name, e->d_name) && strcmp(p.name, e->d_name) == 0 &&
-		    !inv_has_other_kind(sys_list_fd(reader->bus), p.name))
+	while (inventory_next_name(reader->bus, parent_parse, p.name))
+		if (!inv_has_other_kind(sys_list_fd(reader->bus), p.name))
 			inv_add(&inv->parents, &inv->nparents, &p, sizeof(p));
-	}
 	if (reader->bus && errno)
 		return err_sys(err, errno, "%s/sys/class/mdev_bus", reader->host->name);
 	mem_sort(inv->parents, inv->nparents, sizeof(*inv->parents), text_order_at);
@@ -75,16 +66,12 @@ static bool device_parent(char out[PARENT_SIZE], int dir, const char *name)
 
 int inventory_mdevs(const struct host *host, char (**out)[ID_SIZE], size_t *n, struct err *err)
 {
-	const struct dirent *e;
 	autoclosedir DIR *d = NULL;
 	int r = host_list(&d, host, DEVICES, err);
+	char uuid[UUID_SIZE];
 
-	while (r == 0 && (e = sys_next(d))) {
-		char uuid[UUID_SIZE];
-
-		if (uuid_parse(uuid, e->d_name))
-			text_copy(*(char(*)[ID_SIZE])mem_add(out, n, ID_SIZE), ID_SIZE, uuid);
-	}
+	while (r == 0 && inventory_next_name(d, uuid_parse, uuid))
+		text_copy(*(char(*)[ID_SIZE])mem_add(out, n, ID_SIZE), ID_SIZE, uuid);
 	return r;
 }
 

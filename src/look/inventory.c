@@ -228,6 +228,16 @@ int inventory_open(const struct host *host, const char *id)
 	return r < 0 ? r : sys_dir(host->root, path);
 }
 
+bool inventory_next_name(DIR *d, bool (*parse)(char *, const char *), char *name)
+{
+	const struct dirent *e;
+
+	while ((e = sys_next(d)))
+		if (parse(name, e->d_name) && strcmp(name, e->d_name) == 0)
+			return true;
+	return false;
+}
+
 const struct inv_device *inventory_device(const struct inventory *inv, const char *id)
 {
 	return inv->ndevices ? bsearch(id, inv->devices, inv->ndevices, sizeof(*inv->devices), text_order) : NULL;

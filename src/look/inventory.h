@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -262,6 +263,9 @@ int inventory_path(char path[VGPU_PATH_SIZE], const char *id, const char *behind
 
 /* Opens that directory. -ENOENT: no such device. */
 int inventory_open(const struct host *host, const char *id);
+
+/* Finds the next entry with a name that `parse` accepts unchanged. False: no more, or errno says why listing failed. */
+bool inventory_next_name(DIR *d, bool (*parse)(char *, const char *), char *name);
 
 /*
  * CLOCK_MONOTONIC ms; 0: not known, or not an mdev. Too late if the kernel has evicted the directory's inode; shifts

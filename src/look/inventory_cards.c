@@ -136,18 +136,6 @@ static long read_number(int dir, const char *attribute)
 	return sys_read(dir, attribute, text, sizeof(text)) > 0 && text_number(text, 0, 65535, &n) ? n : 0;
 }
 
-/* The next PCI address, in the kernel's spelling, in a directory of devices; NULL: no more. */
-static const char *next_address(DIR *devices)
-{
-	const struct dirent *e;
-	char pci[PCI_SIZE];
-
-	while ((e = sys_next(devices)))
-		if (pci_parse(pci, e->d_name) && strcmp(pci, e->d_name) == 0)
-			return e->d_name;
-	return NULL;
-}
-
 unsigned long inv_routing_id(const char *address)
 {
 	char *at;
@@ -188,16 +176,15 @@ bool inventory_read_card(const struct host *host, const char *address, struct in
 enum vf_is inventory_vf_card(const struct host *host, const char *address, struct inv_pgpu *card)
 {
 	autoclosedir DIR *d = NULL;
-	const char *other;
 	struct err ignored;
-	char vf[PCI_SIZE], physfn[PCI_SIZE];
+	char vf[PCI_SIZE], physfn[PCI_SIZE], other[PCI_SIZE];
 
 	if (inventory_physfn(host, address, physfn))
 		return inventory_read_card(host, physfn, card) ? VF_PRESENT : VF_NONE;
 	if (!pci_parse(vf, address) || inventory_kind(host, vf) != PCI_MISSING ||
 	    host_list(&d, host, PCI_DEVICES, &ignored) < 0)
 		return VF_NONE;
-	while ((other = next_address(d))) {
+	while (inventory_next_name(d, pci_parse, other)) {
 		autoclose int dir = sys_dir(sys_list_fd(d), other);
 
 		if (dir >= 0 && can_have(dir, other, vf))
@@ -248,12 +235,13 @@ int inv_read_pci(struct inv_reader *reader, struct err *err)
 	struct inventory *inv = reader->inv;
 	size_t mdevs = inv->nparents; /* the first `mdevs` parents are sorted by name */
 	autoclosedir DIR *d = NULL;
-	const char *address;
+	char name[PCI_SIZE];
 	int r = 0;
 
 	if (!query->cards && (!query->types || query->frameworks & (INV_VARIANT | INV_VF)))
 		r = host_list(&d, reader->host, path, err);
-	for (size_t i = 0; (address = query->cards ? query->cards[i] : next_address(d)) && *address; i++) {
+	for (size_t i = 0; query->cards ? *query->cards[i] : inventory_next_name(d, pci_parse, name); i++) {
+		const char *address = query->cards ? query->cards[i] : name;
 		const struct inv_pgpu *known = inventory_pgpu(inv, address);
 		bool is_vf = !known && inv_find_parent(inv->parents, mdevs, address);
 		char first[NAME_MAX + 16], vf[PCI_SIZE];

@@ -68,16 +68,12 @@ static ssize_t read_type(const char *card, int dir, const char *type, const char
 static size_t list_types(char (**ids)[TYPE_SIZE], int dir)
 {
 	autoclosedir DIR *d = sys_list(dir, "mdev_supported_types");
-	const struct dirent *e;
+	char id[TYPE_SIZE];
 	size_t n = 0;
 
 	*ids = NULL;
-	while ((e = sys_next(d))) {
-		char id[TYPE_SIZE];
-
-		if (type_parse(id, e->d_name))
-			memcpy(mem_add(ids, &n, sizeof(id)), id, sizeof(id));
-	}
+	while (inventory_next_name(d, type_parse, id))
+		memcpy(mem_add(ids, &n, sizeof(id)), id, sizeof(id));
 	mem_sort(*ids, n, sizeof(**ids), typelist_order);
 	return n;
 }

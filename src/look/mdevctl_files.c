@@ -77,23 +77,12 @@ static void add_one(struct reading *reading, const char *parent, const char *uui
 	one->created_ms = sys_now_ms() - sys_age_ms(&st.st_mtim);
 }
 
-/* Finds the next entry with a name that `parse` accepts unchanged. False: no more, or errno says why listing failed. */
-static bool next_name(DIR *d, bool (*parse)(char *, const char *), char *name)
-{
-	const struct dirent *e;
-
-	while ((e = sys_next(d)))
-		if (parse(name, e->d_name) && strcmp(name, e->d_name) == 0)
-			return true;
-	return false;
-}
-
 static void read_parent(struct reading *reading, int dir, const char *parent)
 {
 	autoclosedir DIR *d = sys_list(dir, parent);
 	char uuid[UUID_SIZE];
 
-	while (d && next_name(d, uuid_parse, uuid))
+	while (d && inventory_next_name(d, uuid_parse, uuid))
 		add_one(reading, parent, uuid);
 	if (errno && errno != ENOTDIR && errno != ENOENT)
 		err_sys(reading->err, errno, "%s/" DEFINITIONS "/%s", reading->host->name, parent);
@@ -116,7 +105,7 @@ int mdevctl_definitions(struct definition **list, size_t *n, const struct host *
 
 	err->code = 0;
 	host_list(&d, &view, DEFINITIONS, err);
-	while (next_name(d, parent_parse, parent)) {
+	while (inventory_next_name(d, parent_parse, parent)) {
 		if (uuid)
 			add_one(&reading, parent, uuid);
 		else
@@ -165,10 +154,10 @@ size_t mdevctl_parents(char (**parents)[PARENT_SIZE], const struct host *host)
 	size_t n = 0;
 
 	*parents = NULL;
-	while (next_name(d, parent_parse, parent)) {
+	while (inventory_next_name(d, parent_parse, parent)) {
 		autoclosedir DIR *definitions = sys_list(sys_list_fd(d), parent);
 
-		if (next_name(definitions, uuid_parse, uuid))
+		if (inventory_next_name(definitions, uuid_parse, uuid))
 			memcpy(mem_add(parents, &n, PARENT_SIZE), parent, PARENT_SIZE);
 	}
 	return n;

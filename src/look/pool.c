@@ -160,16 +160,13 @@ static void claim_card(struct inv_pgpu *card)
 
 bool pool_moved(const struct section *s, const struct inv_pgpu *card, char reason[REASON_SIZE])
 {
-	int n;
-
 	if (!*card->moved || !s->vf || !pool_section_names(s, card->moved) || pool_matches(s, card))
 		return false;
-	n = snprintf(reason, REASON_SIZE,
-		     "%s is %s now, and was %s when [vf_%.40s] first used it; correct device_addresses", card->moved,
-		     card->moved_is, card->moved_was, s->type);
+	snprintf(reason, REASON_SIZE,
+		 "%s is %s now, and was %s when [vf_%.40s] first used it; correct device_addresses", card->moved,
+		 card->moved_is, card->moved_was, s->type);
 	if (card->gpu)
-		snprintf(reason + n, REASON_SIZE - (size_t)n, ", or accept it with 'vgpu-lease retype %s %.40s'",
-			 card->moved, s->type);
+		text_add(reason, REASON_SIZE, ", or accept it with 'vgpu-lease retype %s %.40s'", card->moved, s->type);
 	return true;
 }
 
