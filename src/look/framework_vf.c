@@ -27,15 +27,12 @@ static bool keeps_group(int device, char driver[24])
 bool inv_read_iommu_group(struct inv_parent *parent, int vf, const char *card)
 {
 	autoclosedir DIR *devices = sys_list(vf, "iommu_group/devices");
-	const struct dirent *e;
-	char pf[PCI_SIZE];
+	char address[PCI_SIZE], driver[24], pf[PCI_SIZE];
 	bool alone = true;
 
 	sys_link(vf, "iommu_group", parent->group, sizeof(parent->group));
-	while (!*parent->beside && (e = sys_next(devices))) {
-		char address[PCI_SIZE], driver[24];
-
-		if (!pci_parse(address, e->d_name) || strcmp(address, parent->name) == 0)
+	while (!*parent->beside && inventory_next_name(devices, pci_parse, address)) {
+		if (strcmp(address, parent->name) == 0)
 			continue;
 		alone = false;
 		autoclose int device = sys_dir(sys_list_fd(devices), address);

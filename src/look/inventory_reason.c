@@ -46,16 +46,6 @@ static bool has_gvtg(const struct inv_pgpu *card)
 	return false;
 }
 
-/* Reads the SR-IOV state of a card of NVIDIA's driver. True: its VFs can be enabled. */
-static bool read_sriov(struct inv_pgpu *card, int dir)
-{
-	bool can_have = needs_vfs(card) && read_count(card->address, dir, "sriov_totalvfs") > 0;
-
-	card->nvfs = (int)read_count(card->address, dir, "sriov_numvfs");
-	card->sriov = card->nvfs > 0 || can_have;
-	return can_have;
-}
-
 /* True if the card has VFs, and all are without the nvidia driver. Sets `other` to a driver of theirs; "": none. */
 static bool lacks_nvidia(const struct inv_pgpu *card, int dir, char other[DRIVER_SIZE])
 {
@@ -76,9 +66,11 @@ static bool lacks_nvidia(const struct inv_pgpu *card, int dir, char other[DRIVER
 /* Explains why a card or VF of the nvidia driver offers no type. Only the vGPU host driver has the module. */
 static void explain_nvidia(struct inv_pgpu *card, const struct host *host, int dir, bool is_vf)
 {
-	bool can_have = !is_vf && read_sriov(card, dir);
+	bool can_have = !is_vf && needs_vfs(card) && read_count(card->address, dir, "sriov_totalvfs") > 0;
 	char other[DRIVER_SIZE];
 
+	card->nvfs = is_vf ? 0 : (int)read_count(card->address, dir, "sriov_numvfs");
+	card->sriov = card->nvfs > 0 || can_have;
 	if (!sys_exists(host->root, "sys/module/nvidia_vgpu_vfio"))
 		inv_not_ready(
 			card,
@@ -149,18 +141,12 @@ void inventory_no_offer(const struct inv_pgpu *card, char reason[REASON_SIZE])
 		text_copy(reason, REASON_SIZE, "its driver offers no vGPU of any type now; see dmesg");
 }
 
-static bool is_given(int dir)
-{
-	char driver[DRIVER_SIZE];
-
-	return sys_link(dir, "driver", driver, sizeof(driver)) >= 0 && strstr(driver, "vfio");
-}
-
 bool inventory_is_given(const struct host *host, const char *address)
 {
 	autoclose int dir = inventory_open(host, address);
+	char driver[DRIVER_SIZE];
 
-	return dir >= 0 && is_given(dir);
+	return dir >= 0 && sys_link(dir, "driver", driver, sizeof(driver)) >= 0 && strstr(driver, "vfio");
 }
 
 /* Are VFs being disabled? The kernel disables VFs in order, and waits for a VF that a guest uses. */
@@ -185,7 +171,7 @@ static void explain_plain(struct inv_pgpu *card, const struct host *host, int di
 			      physfn >= 0 ? "its card's" : "its");
 	else if (physfn >= 0 || sys_exists(dir, "virtfn0"))
 		inv_not_ready(card, INV_NEEDS_TYPE);
-	else if (is_given(dir))
+	else if (inventory_is_given(host, card->address))
 		explain(card, host, dir);
 	else if (read_count(card->address, dir, "sriov_totalvfs") > 0)
 		inv_not_ready(card, "its VFs are not enabled; set sriov_numvfs, at each boot in the way that the "

@@ -188,15 +188,6 @@ static void add_offers(struct inv_reader *reader, struct inv_pgpu *pgpu, int dir
 			add_offer(reader->inv, pgpu, dir, d->vgpu.type);
 }
 
-static void read_names(struct inv_reader *reader, const struct inv_pgpu *pgpu, int dir)
-{
-	char(*ids)[TYPE_SIZE];
-	size_t n = list_types(&ids, dir);
-
-	for (size_t i = 0; i < n; i++)
-		type_at(reader->inv, pgpu, dir, ids[i], true);
-}
-
 /* A VF without a vGPU, not the card itself. */
 static bool is_free_vf(const struct inv_parent *parent)
 {
@@ -293,6 +284,7 @@ void inv_ask_mdevs(struct inv_reader *reader, struct inv_pgpu *pgpu)
 	/* Without a free VF, ask the first parent. It is the pGPU itself if the pGPU has no VFs. */
 	const struct inv_parent *vf = inv_free_vf(pgpu), *parent = vf ? vf : pgpu->parents[0];
 	char(*ids)[TYPE_SIZE];
+	size_t n;
 
 	if (!query->names && (!pgpu->ready || (none_wanted && !inventory_next_on(reader->inv, pgpu, NULL))))
 		return;
@@ -300,7 +292,9 @@ void inv_ask_mdevs(struct inv_reader *reader, struct inv_pgpu *pgpu)
 	if (dir < 0) {
 		inv_not_ready(pgpu, "%s cannot be opened: %s", parent->name, err_describe(errno));
 	} else if (query->names) {
-		read_names(reader, pgpu, dir);
+		n = list_types(&ids, dir);
+		for (size_t i = 0; i < n; i++)
+			type_at(reader->inv, pgpu, dir, ids[i], true);
 	} else {
 		add_offers(reader, pgpu, dir);
 		if (pgpu->noffers == 0 && !none_wanted && list_types(&ids, dir) == 0)
