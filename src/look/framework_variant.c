@@ -171,7 +171,7 @@ static void read_listed(struct inv_reader *reader, struct inv_pgpu *pgpu)
 /*
  * Looks up configured types that are not known yet. If the card's vGPUs may hide types, assumes that the type exists.
  * If all types are known, searches the records of other driver versions. Adds a MIG-backed type found there, because
- * the driver lists it only in MIG mode. The first time-sliced type found there becomes `gone`.
+ * the driver lists it only in MIG mode. The section of the first time-sliced type found there becomes `gone`.
  */
 static void look_up_configured(struct inv_reader *reader, struct inv_pgpu *pgpu)
 {
@@ -180,24 +180,23 @@ static void look_up_configured(struct inv_reader *reader, struct inv_pgpu *pgpu)
 	int slices;
 
 	for (size_t i = 0; config && i < config->nsections; i++) {
-		const char *type = config->sections[i].type;
+		const struct section *section = &config->sections[i];
 		const struct typelist_item *other;
 
-		if (config->sections[i].vf || !pool_means(&config->sections[i], pgpu) || !typelist_number(type) ||
-		    inventory_type(reader->inv, pgpu, type))
+		if (section->vf || !pool_means(section, pgpu) || !typelist_number(section->type) ||
+		    inventory_type(reader->inv, pgpu, section->type))
 			continue;
 		if (pgpu->types_hid)
-			add_type(reader->inv, pgpu, type, NULL);
-		other = pgpu->model->types_whole
-				? typelist_other_driver(driver, reader->host, pgpu->model->record, type)
-				: NULL;
-		if (!other)
+			add_type(reader->inv, pgpu, section->type, NULL);
+		if (!pgpu->model->types_whole)
 			continue;
-		typelist_framebuffer(other->name, &slices);
-		if (slices) {
-			add_type(reader->inv, pgpu, type, other->name);
-		} else if (!*pgpu->gone) {
-			text_copy(pgpu->gone, sizeof(pgpu->gone), type);
+		other = typelist_other_driver(driver, reader->host, pgpu->model->record, section->type);
+		if (other)
+			typelist_framebuffer(other->name, &slices);
+		if (other && slices) {
+			add_type(reader->inv, pgpu, section->type, other->name);
+		} else if (other && !pgpu->gone) {
+			pgpu->gone = section;
 			text_copy(pgpu->gone_driver, sizeof(pgpu->gone_driver), driver);
 		}
 	}

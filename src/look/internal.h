@@ -75,7 +75,9 @@ int inv_read_mdevs(struct inv_reader *reader, struct err *err);
  */
 bool inv_has_other_kind(int bus, const char *parent);
 
+/* Sets what the description states. */
 void inv_parse_description(struct inv_type *type, char *text);
+
 /* How many more vGPUs of the type the parent in `dir` can create. -EINVAL: not a number; other: the read's errno. */
 int inv_read_available(const char *card, int dir, const char *type);
 

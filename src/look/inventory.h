@@ -83,11 +83,11 @@ struct inv_pgpu {
 	char reason[REASON_SIZE]; /* why the card is not ready, and what to do */
 	struct inv_offer *offers;
 	size_t noffers;
-	struct inv_model *model; /* variant; other frameworks: NULL */
-	struct typelist listed;  /* variant: the types that a free VF lists now */
-	char gone[TYPE_SIZE];    /* variant: a configured type that only another driver version had; "": none */
-	char gone_driver[64];    /* version of the driver that had `gone` */
-	bool types_hid;          /* variant: some types are not known, and the card's vGPUs may hide them */
+	struct inv_model *model;    /* variant; other frameworks: NULL */
+	struct typelist listed;     /* variant: the types that a free VF lists now */
+	const struct section *gone; /* variant: its type was only with another driver version; NULL: none */
+	char gone_driver[64];       /* that version */
+	bool types_hid;             /* variant: some types are not known, and the card's vGPUs may hide them */
 
 	struct pool_card pool;
 

@@ -33,8 +33,6 @@ void inv_parse_description(struct inv_type *type, char *text)
 {
 	char *item;
 
-	type->framebuffer_mib = type->heads = type->max_instance = UNKNOWN;
-	type->resolution[0] = '\0';
 	while ((item = text_next(&text, ",\n"))) {
 		char *value = item + strcspn(item, "=:");
 		int end = 0;
@@ -100,9 +98,9 @@ struct inv_type *inv_find_type(struct inventory *inv, const struct inv_pgpu *pgp
 
 void inv_offer_type(struct inv_pgpu *pgpu, const struct inv_type *type, int available)
 {
-	struct inv_offer *offer = mem_add(&pgpu->offers, &pgpu->noffers, sizeof(*offer));
+	const struct inv_offer offer = { .type = type, .available = available };
 
-	*offer = (struct inv_offer){ .type = type, .available = available };
+	*(struct inv_offer *)mem_add(&pgpu->offers, &pgpu->noffers, sizeof(offer)) = offer;
 }
 
 /*

@@ -216,10 +216,10 @@ static void settle_card(struct inv_pgpu *card)
 			type, type);
 	else if (by_default && config->policy.several_types)
 		text_add(pool->reason, REASON_SIZE, "supports no enabled type");
-	else if (!by_default && strcmp(card->gone, type) == 0)
+	else if (!by_default && card->gone == pool->section)
 		text_add(pool->reason, REASON_SIZE,
 			 "does not support %s with this driver, but did with %s; 'vgpu-lease types' lists the types",
-			 card->gone, card->gone_driver);
+			 type, card->gone_driver);
 	else if (!by_default && card->model && !card->model->types_whole)
 		text_add(pool->reason, REASON_SIZE,
 			 "does not list %s although it is empty; the card may be in MIG mode", type);

@@ -119,7 +119,10 @@ static void mdevs_of_other_kinds(void)
 
 static void descriptions(void)
 {
-	struct inv_type t = { 0 };
+	static const struct inv_type unknown = { .framebuffer_mib = UNKNOWN,
+						 .heads = UNKNOWN,
+						 .max_instance = UNKNOWN };
+	struct inv_type t = unknown;
 	char nvidia[] = "num_heads=4, frl_config=45, framebuffer=2048M, max_resolution=7680x4320, max_instance=8";
 	char gvtg[] = "low_gm_size: 128MB\nhigh_gm_size: 512MB\nfence: 4\nresolution: 1920x1200\nweight: 4";
 	char bad[] = "num_heads=four, framebuffer=99999999999999M, max_resolution=wide, max_instance=-1, =, x=, ,";
@@ -128,12 +131,15 @@ static void descriptions(void)
 	inv_parse_description(&t, nvidia);
 	ok(t.framebuffer_mib == 2048 && t.heads == 4 && t.max_instance == 8, "NVIDIA's description is read");
 	is(t.resolution, "7680x4320", "with its resolution");
+	t = unknown;
 	inv_parse_description(&t, gvtg);
 	ok(t.framebuffer_mib == UNKNOWN && t.heads == UNKNOWN, "GVT-g's apertures are no framebuffer");
 	is(t.resolution, "1920x1200", "its lines have a resolution");
+	t = unknown;
 	inv_parse_description(&t, bad);
 	ok(t.framebuffer_mib == UNKNOWN && t.heads == UNKNOWN && t.max_instance == UNKNOWN && !*t.resolution,
 	   "what is no number is unknown");
+	t = unknown;
 	inv_parse_description(&t, prose);
 	ok(t.framebuffer_mib == UNKNOWN && !*t.resolution, "prose says nothing");
 }
