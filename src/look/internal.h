@@ -28,7 +28,7 @@ struct inv_pgpu *inv_add_pgpu(struct inventory *inv, const char *address);
 /* Mark the card not ready. A card keeps its first reason. */
 void inv_not_ready(struct inv_pgpu *pgpu, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void inv_silent(struct inv_pgpu *pgpu);
-void inv_ungrouped(struct inv_pgpu *pgpu);
+void inv_ungrouped(struct inv_pgpu *card);
 
 #define INV_NEEDS_TYPE "its vGPUs need a type; configure this card in [mdev_TYPE]"
 #define INV_NO_TYPES_YET "no vGPU types registered yet; nvidia-vgpud has not finished or has failed (see its journal)"

@@ -199,7 +199,10 @@ static void other_reasons(void)
 		   " 0000:41:00.5/nvidia/current_vgpu_type = 0\n"
 		   " 0000:41:00.6/physfn -> ../0000:41:00.0\n 0000:41:00.6/driver -> ../../drivers/vfio-pci\n"
 		   "sys/bus/pci/devices/0000:84:00.0/\n modalias = pci:v000010DEd00001EB8\n"
+		   " driver -> ../../drivers/nvidia\n sriov_totalvfs = 16\n sriov_numvfs = 0\n"
+		   "sys/bus/pci/devices/0000:85:00.0/\n modalias = pci:v000010DEd00002187\n"
 		   " driver -> ../../drivers/nvidia\n sriov_totalvfs = 16\n sriov_numvfs = 0\n");
+	EXPLAINED(&tree, "0000:85:00.0", false, "nvidia-vgpud", "a later Turing board needs no VFs");
 	EXPLAINED(&tree, "0000:00:02.0", false, "kvmgt", "Intel's graphics need kvmgt");
 	EXPLAINED(&tree, "0000:03:00.0", false, "xe", "another driver without types is named");
 	EXPLAINED(&tree, "0000:41:00.4", false, "nvidia-vgpud", "a VF of NVIDIA's can still come up");
