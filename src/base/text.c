@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include "base/mem.h"
 
@@ -260,11 +261,6 @@ bool text_number(const char *s, long min, long max, long *out)
 
 enum { GUESS_MAX = 32 };
 
-static int smaller(int a, int b)
-{
-	return a < b ? a : b;
-}
-
 /* The restricted Damerau-Levenshtein distance of two words of at most GUESS_MAX bytes. */
 static int distance(const char *a, size_t alen, const char *b, size_t blen)
 {
@@ -278,9 +274,9 @@ static int distance(const char *a, size_t alen, const char *b, size_t blen)
 		for (size_t j = 1; j <= blen; j++) {
 			int same = a[i - 1] == b[j - 1] ? 0 : 1;
 
-			cost[i][j] = smaller(smaller(cost[i - 1][j], cost[i][j - 1]) + 1, cost[i - 1][j - 1] + same);
+			cost[i][j] = MIN(MIN(cost[i - 1][j], cost[i][j - 1]) + 1, cost[i - 1][j - 1] + same);
 			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-				cost[i][j] = smaller(cost[i][j], cost[i - 2][j - 2] + 1);
+				cost[i][j] = MIN(cost[i][j], cost[i - 2][j - 2] + 1);
 		}
 	return cost[alen][blen];
 }
@@ -316,7 +312,7 @@ void text_guess(struct text_guess *guess, const char *candidate)
 		return;
 	n = distance(guess->word, len, candidate, other);
 	/* Two mistakes turn a short word into another word. */
-	if (n > smaller(2, (int)(len + 1) / 3) || (guess->best && n >= guess->distance))
+	if (n > MIN(2, (int)(len + 1) / 3) || (guess->best && n >= guess->distance))
 		return;
 	guess->best = candidate;
 	guess->distance = n;
