@@ -226,6 +226,55 @@ void cmd_take_pgpu(struct cmd *cmd, const char *word)
 	cmd->call->pgpu = cmd->pgpu;
 }
 
+enum cmd_kind cmd_kind(const struct cmd *cmd)
+{
+	const char *word = cmd->call->args.operands[0];
+	const struct inventory *inv = &cmd->world.inv;
+	const struct inv_parent *parent;
+	struct vgpu_ref vgpu;
+	struct affinity last;
+	char id[ID_SIZE], physfn[PCI_SIZE], pgpu[PARENT_SIZE];
+
+	if (!id_parse(id, word))
+		return parent_given(pgpu, word) && inventory_pgpu(inv, pgpu) ? SHOW_PGPU : SHOW_DOMAIN;
+	vgpu = kernel_vgpu(id);
+	parent = inventory_parent(inv, id);
+	if (cmd_lease(cmd, id) || affinity_get(&cmd->store, id, &last) ||
+	    inventory_presence(inv, &cmd->host, &vgpu) == PRESENT)
+		return SHOW_VGPU;
+	if (vgpu.framework == FW_MDEV)
+		return SHOW_DOMAIN;
+	/* A VF is or can become a vGPU. But if the VF provides mdevs, its address means its card. */
+	return inventory_physfn(&cmd->host, id, physfn) && !(parent && parent->card->framework == FW_MDEV) ? SHOW_VGPU
+													   : SHOW_PGPU;
+}
+
+const struct lease *cmd_lease(const struct cmd *cmd, const char *id)
+{
+	const struct lease *lease = lease_find(&cmd->world.leases, id);
+
+	return lease ? lease : lease_find(&cmd->world.void_leases, id);
+}
+
+struct vgpu_ref cmd_ref(const struct cmd *cmd, const char *id)
+{
+	const struct inv_device *device = inventory_device(&cmd->world.inv, id);
+	const struct inv_parent *vf = inventory_parent(&cmd->world.inv, id);
+	const struct lease *lease = cmd_lease(cmd, id);
+	struct vgpu_ref ref = kernel_vgpu(id);
+
+	if (device)
+		return device->vgpu;
+	if (lease)
+		return lease->vgpu;
+	if (vf) {
+		ref.framework = vf->card->framework;
+		memcpy(ref.parent, vf->name, sizeof(ref.parent));
+		memcpy(ref.pgpu, vf->card->address, sizeof(ref.pgpu));
+	}
+	return ref;
+}
+
 bool cmd_matches(const struct cmd_call *call, const struct vgpu_ref *vgpu, const struct lease *lease)
 {
 	if ((call->type && strcmp(call->type, vgpu->type) != 0) || (call->pgpu && strcmp(call->pgpu, vgpu->pgpu) != 0))

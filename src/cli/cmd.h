@@ -204,37 +204,21 @@ void status_json_vgpus(struct json_out *json, const struct card_row *row);
 /* Returns the row of the pGPU, or rows[nrows] if the pGPU is not listed. */
 struct card_row *status_row(const struct status *status, const char *pgpu);
 
+/* Prints the pGPUs and their vGPUs for `show`. */
+void status_show_pgpus(const struct status *status, struct json_out *json);
+
 /* Finds a pGPU by its address, spelt as in sysfs. NULL: `err` says why. */
 const struct inv_pgpu *cards_pgpu(const struct world *world, const char *name, struct err *err);
 
-/* "": unknown, because the card has no parents. */
-const char *cards_framework(const struct inv_pgpu *card);
-
-/* Writes a row for each type of the pGPU. */
-void cards_offers(struct rows *rows, const struct world *world, const struct card_row *row);
-
-enum show_kind { SHOW_DOMAIN, SHOW_VGPU, SHOW_PGPU };
+enum cmd_kind { SHOW_DOMAIN, SHOW_VGPU, SHOW_PGPU };
 
 /*
- * Call these after cmd_survey(). show_kind() says what the operand names. show_lease() returns a vGPU's lease, even a
- * void one; NULL: none. show_ref() says where a vGPU is or was, and its type.
+ * Call these after cmd_survey(). cmd_kind() says what the operand names. cmd_lease() returns a vGPU's lease, even a
+ * void one; NULL: none. cmd_ref() says where a vGPU is or was, and its type.
  */
-enum show_kind show_kind(const struct cmd *cmd);
-const struct lease *show_lease(const struct cmd *cmd, const char *id);
-struct vgpu_ref show_ref(const struct cmd *cmd, const char *id);
+enum cmd_kind cmd_kind(const struct cmd *cmd);
+const struct lease *cmd_lease(const struct cmd *cmd, const char *id);
+struct vgpu_ref cmd_ref(const struct cmd *cmd, const char *id);
 
-/* Prints a vGPU or a pGPU, and its events. Returns what a sub-command returns. */
-int show_object(struct cmd *cmd, bool is_vgpu, struct err *err);
-
-/* NULL: unknown. `nova`: the vGPU is Nova's. `lease` may be NULL. */
-const char *show_owner(const struct host *host, const struct vgpu_ref *vgpu, const struct lease *lease, bool nova);
-
-/* Writes the members "exists", "open" and "open_by". `open` is the result of vfio_users_open(). */
-void show_json_use(struct json_out *json, enum presence exists, int open, pid_t by);
-
-/*
- * Prints the events of `object` (NULL: all), oldest first, as lines or as the array "events": the `last` ones, or all
- * since call->since_us if `last` is 0. *ever: there are events, perhaps older ones. Returns their number, and sets
- * err->code if some may be missing. Negative: the journal cannot be read, and nothing is printed.
- */
-int events_print(struct cmd *cmd, const char *object, int last, bool *ever, struct err *err);
+/* Prints the latest events of a vGPU or pGPU. Only warns if the journal cannot be read. */
+void show_events(struct cmd *cmd, const char *object);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Reads the pGPUs and vGPUs, and writes them as rows and JSON. vgpu-lease inventory: list pGPUs and their problems. */
+/* vgpu-lease inventory: list pGPUs and their problems. Also reads and prints what `status` and `show` have of them. */
 #include "cli/cmd.h"
 
 #include <errno.h>
@@ -140,7 +140,7 @@ int cmd_check_filters(struct cmd *cmd, struct err *err)
 	return cmd->call->pgpu ? check_pgpu(cmd, err) : 0;
 }
 
-void cards_offers(struct rows *rows, const struct world *world, const struct card_row *row)
+static void cards_offers(struct rows *rows, const struct world *world, const struct card_row *row)
 {
 	for (EACH(const struct inv_offer *, offer, row->card->offers, row->card->noffers)) {
 		bool configured = pool_serves(row->card, offer->type->id);
@@ -157,7 +157,7 @@ void cards_offers(struct rows *rows, const struct world *world, const struct car
 	}
 }
 
-const char *cards_framework(const struct inv_pgpu *card)
+static const char *cards_framework(const struct inv_pgpu *card)
 {
 	return card->nparents || card->framework == FW_VF ? framework_words[card->framework] : "";
 }
@@ -291,6 +291,69 @@ void status_json_pgpus(struct json_out *json, const struct status *status)
 		row_end(&rows);
 	}
 	json_out_close(json);
+}
+
+static const struct table_layout types_layout = {
+	.columns = { COL_TYPE, COL_NAME, COL_CLASS, COL_MIB, COL_CAPACITY, COL_USED, COL_AVAILABLE, COL_REASON },
+	.narrow = { COL_NAME, COL_CLASS, COL_MIB },
+};
+
+static const struct table_layout vgpus_layout = {
+	.columns = { COL_ID, COL_TYPE, COL_PARENT, COL_STATE, COL_AGE, COL_DOMAIN },
+	.narrow = { COL_PARENT, COL_AGE },
+};
+
+static void print_pgpu(const struct status *status, const struct card_row *row)
+{
+	const struct world *world = &status->cmd->world;
+	const struct inv_pgpu *card = row->card;
+	const char *model = row->model;
+	const struct capacity_framebuffer mib = row->mib;
+
+	out_say("pGPU %s", card->address);
+	if (*card->vendor)
+		out_fact("model", "%s%s%s:%s%s", model, *model ? " (" : "", card->vendor, card->device,
+			 *model ? ")" : "");
+	out_fact("framework", "%s", cards_framework(card));
+	if (card->nvfs)
+		out_fact("VFs", "%d", card->nvfs);
+	if (card->numa != UNKNOWN)
+		out_fact("NUMA node", "%d", card->numa);
+	out_fact("driver", "%s", card->nvidia ? world->inv.nvidia_driver : "");
+	out_fact("pool", "%s%s%s", card->pool.in_pool ? "yes" : "no", *row->reason ? ": " : "", row->reason);
+	if (mib.whole != UNKNOWN)
+		out_fact("framebuffer", "%d of %d MiB in use", mib.used, mib.whole);
+	else if (mib.used != UNKNOWN)
+		out_fact("framebuffer", "%d MiB in use", mib.used);
+	for (size_t i = 0; i < world->nfailures; i++)
+		if (strcmp(world->failures[i].pgpu, card->address) == 0)
+			out_fact("failed", "creation of %s, in the last minutes; this pGPU is tried last",
+				 world->failures[i].type);
+	if (!card->noffers)
+		return;
+	putchar('\n');
+	cards_offers(cmd_rows(status->cmd, &types_layout, NULL), world, row);
+	cmd_rows_end(status->cmd);
+}
+
+void status_show_pgpus(const struct status *status, struct json_out *json)
+{
+	struct rows *rows;
+
+	if (json) {
+		json_out_string(json, "nvidia_driver", status->cmd->world.inv.nvidia_driver);
+		status_json_pgpus(json, status);
+		return;
+	}
+	for (size_t row = 0; row < status->nrows; row++)
+		print_pgpu(status, &status->rows[row]);
+	if (!status->nvgpus)
+		return;
+	putchar('\n');
+	rows = cmd_rows(status->cmd, &vgpus_layout, NULL);
+	for (size_t i = 0; i < status->nvgpus; i++)
+		status_vgpu(rows, &status->vgpus[i]);
+	cmd_rows_end(status->cmd);
 }
 
 void status_end(struct status *status)

@@ -13,7 +13,7 @@
 #include "cli/cmd.h"
 #include "model/event.h"
 
-enum { VALUE_MAX = 65536 };
+enum { VALUE_MAX = 65536, EVENTS_SHOWN = 20 };
 
 static void close_journal(sd_journal **journal)
 {
@@ -121,8 +121,7 @@ static void json_field(struct json_out *json, const char *key, sd_journal *journ
 	json_out_string(json, key, value);
 }
 
-static void json_event(struct json_out *json, sd_journal *journal, const char *when, const char *event,
-		       const char *message)
+static void json_event(struct json_out *json, sd_journal *journal, const char *when)
 {
 	autofree char *uuid = read_field(journal, "DOMAIN_UUID"), *name = read_field(journal, "DOMAIN_NAME");
 	const void *data;
@@ -130,7 +129,7 @@ static void json_event(struct json_out *json, sd_journal *journal, const char *w
 
 	json_out_object(json, NULL);
 	json_out_string(json, "time", when);
-	json_out_string(json, "event", event);
+	json_field(json, "event", journal, "VGPU_LEASE_EVENT");
 	json_out_array(json, "ids");
 	SD_JOURNAL_FOREACH_DATA(journal, data, len)
 	{
@@ -145,7 +144,7 @@ static void json_event(struct json_out *json, sd_journal *journal, const char *w
 	json_field(json, "pgpu", journal, "PGPU");
 	out_json_domain(json, uuid, name);
 	json_field(json, "reason", journal, "VGPU_LEASE_REASON");
-	json_out_string(json, "message", message);
+	json_field(json, "message", journal, "MESSAGE");
 	json_out_close(json);
 }
 
@@ -157,7 +156,7 @@ static void print_event(sd_journal *journal, struct json_out *json, uint64_t us)
 
 	out_time(when, (time_t)(us / 1000000));
 	if (json) {
-		json_event(json, journal, when, event, message);
+		json_event(json, journal, when);
 		return;
 	}
 	line = mem_format("%s  %-9s  %s", when, event, message);
@@ -185,7 +184,12 @@ static int print_events(sd_journal *journal, uint64_t since, int last, struct js
 	return r < 0 ? r : n;
 }
 
-int events_print(struct cmd *cmd, const char *object, int last, bool *ever, struct err *err)
+/*
+ * Prints the `last` events of `object` (NULL: all), or all since call->since_us if `last` is 0. *ever: there are
+ * events, perhaps older ones. Returns their number, and sets err->code if some may be missing. Negative: the journal
+ * cannot be read, and nothing is printed.
+ */
+static int events_print(struct cmd *cmd, const char *object, int last, bool *ever, struct err *err)
 {
 	const char *root = cmd->call->args.root;
 	struct json_out *json = cmd_json(cmd);
@@ -213,16 +217,35 @@ int events_print(struct cmd *cmd, const char *object, int last, bool *ever, stru
 	return 0;
 }
 
+void show_events(struct cmd *cmd, const char *object)
+{
+	struct json_out *json = cmd_json(cmd);
+	struct err why = { 0 };
+	bool ever;
+	int n;
+
+	if (!json)
+		printf("\nlatest events:\n");
+	fflush(stdout);
+	n = events_print(cmd, object, EVENTS_SHOWN, &ever, &why);
+	if (n < 0)
+		json_out_string(json, "events", NULL);
+	if (why.code)
+		out_warn("%s", why.text);
+	if (!json && n <= 0 && (n < 0 || !why.code))
+		puts(n < 0 ? "  not known" : "  none in the journal");
+}
+
 /* Sets `err` if this host has no such object; not if the host or the leases cannot be read. */
 static void find_object(struct cmd *cmd, const char *object, struct err *err)
 {
 	char similar[CMD_SIMILAR_SIZE];
-	enum show_kind kind;
+	enum cmd_kind kind;
 	struct err why;
 
 	if (cmd_open(cmd, CMD_CONFIG_OWN, &why) < 0 || cmd_survey(cmd, &why) < 0)
 		return;
-	kind = show_kind(cmd);
+	kind = cmd_kind(cmd);
 	if (kind == SHOW_PGPU) {
 		cmd_take_pgpu(cmd, object);
 		cmd_check_filters(cmd, err);

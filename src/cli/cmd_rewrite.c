@@ -21,7 +21,6 @@
 
 enum { FILE_MAX = 64 << 20 };
 
-/* The name of FILE in messages. */
 static const char *file_name(const char *path)
 {
 	return strcmp(path, "-") == 0 ? "standard input" : path;
@@ -75,18 +74,12 @@ static int replace_file(const char *file, const struct stat *was, const struct r
 /* Prints a document; on a terminal, without unprintable characters. */
 static void print_document(const char *text)
 {
-	if (!term_stdout()->width) {
-		fputs(text, stdout);
-		return;
-	}
 	while (*text) {
 		size_t n = strcspn(text, "\t\n");
 		autofree char *part = mem_strndup(text, n), *safe = term_safe(part);
 
-		fputs(safe, stdout);
-		text += n;
-		if (*text)
-			putchar(*text++);
+		printf("%s%.1s", term_stdout()->width ? safe : part, text + n);
+		text += text[n] ? n + 1 : n;
 	}
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* vgpu-lease show DOMAIN: compare libvirt, the leases and the kernel. show_object.c shows a vGPU or a pGPU. */
+/* vgpu-lease show: compare libvirt, the leases and the kernel about a domain, or show a vGPU or a pGPU. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +15,177 @@
 
 enum { SHOW_MAX = 3 * REQUEST_MAX, LOOK_MS = 10000 };
 
+struct facts {
+	struct cmd *cmd;
+	struct vgpu_ref ref;
+	const struct inv_type *type;
+	const struct card_row *row;
+	const struct lease *lease;
+	struct gc pass;
+	const struct gc_item *verdict; /* the vGPU's item in `pass`; NULL: none */
+	struct affinity last;          /* valid if `remembered` */
+	bool remembered;
+	enum presence exists;
+	int open; /* 1: open in process `pid`; 0: not open; negative errno: unknown */
+	pid_t pid;
+	const char *owner;
+};
+
+static void show_json_use(struct json_out *json, enum presence exists, int open, pid_t by)
+{
+	json_out_bool(json, "exists", exists == PRESENCE_UNKNOWN ? -1 : (int)exists);
+	json_out_bool(json, "open", open);
+	json_out_number(json, "open_by", open > 0 ? by : UNKNOWN);
+}
+
+static const char *show_owner(const struct host *host, const struct vgpu_ref *vgpu, const struct lease *lease,
+			      bool nova)
+{
+	return owner_words[owner_of(&(struct owner_facts){
+		.framework = vgpu->framework,
+		.created = lease && lease->origin == LEASE_CREATED,
+		.defined = mdevctl_defines(host, vgpu->id, vgpu->parent),
+		.nova = nova,
+	})];
+}
+
+static int read_facts(struct facts *facts, const struct status *status, struct err *err)
+{
+	struct cmd *cmd = facts->cmd;
+	struct err why = { 0 };
+	char id[ID_SIZE], reason[REASON_SIZE];
+
+	id_parse(id, cmd->call->args.operands[0]);
+	facts->lease = cmd_lease(cmd, id);
+	facts->remembered = affinity_get(&cmd->store, id, &facts->last);
+	facts->ref = cmd_ref(cmd, id);
+	if (facts->ref.framework != FW_MDEV && !*facts->ref.parent && !facts->remembered) {
+		inventory_explain_card(&cmd->host, id, false, reason);
+		return err_set(err, ENOENT, "%s: not a vGPU: %s", id, reason);
+	}
+	facts->type = inventory_type(&cmd->world.inv, inventory_pgpu(&cmd->world.inv, facts->ref.pgpu),
+				     facts->ref.type);
+	facts->exists = inventory_presence(&cmd->world.inv, &cmd->host, &facts->ref);
+	facts->row = status_row(status, facts->ref.pgpu);
+	struct vfio_users *users = vfio_users_read(&cmd->host, sys_now_ms() + LOOK_MS);
+	facts->open = vfio_users_open(users, &cmd->host, id, &facts->pid, &why);
+	vfio_users_free(users);
+	cmd_gc_ask(cmd, &facts->pass);
+	facts->verdict = gc_find(&facts->pass, id);
+	/* A leased vGPU is Nova's if its lease has an instance. For an unleased vGPU, `verdict` decides. */
+	facts->owner = show_owner(&cmd->host, &facts->ref, facts->lease,
+				  facts->lease ? *facts->lease->instance != '\0'
+					       : facts->verdict && facts->verdict->novas);
+	return 0;
+}
+
+static const char *device_words(const struct facts *facts)
+{
+	if (inventory_kind(&facts->cmd->host, facts->ref.id) == PCI_GOING_VF)
+		return "VF, being disabled, but a guest still has it; shut down that guest";
+	if (facts->exists == PRESENT)
+		return "exists";
+	if (facts->exists)
+		return "unknown: its driver does not answer";
+	return inventory_parent(&facts->cmd->world.inv, facts->ref.id) ? "VF without a type" : "does not exist";
+}
+
+static void print_vgpu(const struct facts *facts)
+{
+	const struct vgpu_ref *ref = &facts->ref;
+	const struct inv_type *type = facts->type;
+	const struct inv_pgpu *card = facts->row->card;
+	const char *class = out_class(&facts->cmd->config, ref->type);
+	const char *name = type && strcmp(type->name, ref->type) != 0 ? type->name : "";
+	const struct lease *lease = facts->lease;
+	char numa[32] = "", since[32], age[32];
+
+	out_say("vGPU %s", ref->id);
+	if (*ref->type)
+		out_fact("type", "%s%s%s%s%s%s", ref->type, *name ? ", " : "", name, class ? ", class " : "",
+			 class ? class : "", *card->address ? "" : ", pGPU not found");
+	if (facts->remembered && !*ref->type)
+		out_fact("last", "%s on %s", facts->last.type, facts->last.parent);
+	if (type && type->framebuffer_mib != UNKNOWN)
+		out_fact("framebuffer", "%d MiB", type->framebuffer_mib);
+	out_fact("framework", "%s", framework_words[ref->framework]);
+	if (*ref->parent && strcmp(ref->parent, ref->pgpu) != 0 && strcmp(ref->parent, ref->id) != 0)
+		out_fact("parent", "%s", ref->parent);
+	if (card->numa != UNKNOWN)
+		snprintf(numa, sizeof(numa), ", NUMA node %d", card->numa);
+	out_fact("pGPU", "%s%s%s%s", ref->pgpu, *facts->row->model ? ", " : "", facts->row->model, numa);
+	out_fact("device", "%s", device_words(facts));
+	if (facts->open > 0)
+		out_fact("open", "in process %d", (int)facts->pid);
+	else
+		out_fact("open", "%s", facts->open < 0 ? "unknown" : "no");
+	out_fact("owner", "%s", facts->owner ? facts->owner : "");
+	if (lease) {
+		out_time(since, sys_wall_ms(lease->since_ms) / 1000);
+		out_age(age, lease->since_ms);
+		out_fact("lease", "%s since %s (%s), %s", lease_state_words[lease->state], since, age,
+			 lease_origin_words[lease->origin]);
+		out_fact("domain", "%s (%s)", lease->name, lease->domain);
+		out_fact("instance", "%s", lease->instance);
+		out_fact("project", "%s", lease->project);
+	} else {
+		out_fact("lease", "none");
+	}
+	if (facts->verdict)
+		out_fact("gc", "%s: %s", cmd_gc_outcome(facts->verdict), facts->verdict->fate.why);
+}
+
+static void json_vgpu(struct json_out *json, const struct facts *facts)
+{
+	const struct inv_type *type = facts->type;
+	const struct gc_item *verdict = facts->verdict;
+	struct rows rows = { .json = json };
+
+	json_out_object(json, "vgpu");
+	row_vgpu(&rows, &facts->ref);
+	json_out_string(json, "type_name", type ? type->name : NULL);
+	json_out_string(json, "class", out_class(&facts->cmd->config, facts->ref.type));
+	row_whole_lease(&rows, facts->lease,
+			type           ? type->framebuffer_mib
+			: facts->lease ? facts->lease->framebuffer_mib
+				       : UNKNOWN);
+	json_out_string(json, "owner", facts->owner);
+	show_json_use(json, facts->exists, facts->open, facts->pid);
+	json_out_string(json, "gc", verdict ? cmd_gc_outcome(verdict) : NULL);
+	json_out_string(json, "gc_reason", verdict ? verdict->fate.why : NULL);
+	json_out_string(json, "last_type", facts->remembered ? facts->last.type : NULL);
+	json_out_string(json, "last_parent", facts->remembered ? facts->last.parent : NULL);
+	json_out_close(json);
+}
+
+static int show_object(struct cmd *cmd, bool is_vgpu, struct err *err)
+{
+	struct facts facts = { .cmd = cmd };
+	autostatus struct status status = { 0 };
+	struct json_out *json;
+	const char *object = cmd->call->args.operands[0];
+
+	if (cmd->call->args.bits & CMD_TABLE & ~CMD_JSON) {
+		err_set(err, EINVAL, "show: '%s' is not a domain: --output, --sort and --no-headings require one",
+			object);
+		return CMD_USAGE;
+	}
+	if (!is_vgpu)
+		cmd_take_pgpu(cmd, object);
+	if (status_read(&status, cmd, err) < 0 || (is_vgpu && read_facts(&facts, &status, err) < 0))
+		return -err->code;
+	json = cmd_json(cmd);
+	if (!is_vgpu)
+		status_show_pgpus(&status, json);
+	else if (json)
+		json_vgpu(json, &facts);
+	else
+		print_vgpu(&facts);
+	show_events(cmd, is_vgpu ? facts.ref.id : status.rows[0].card->address);
+	gc_free(&facts.pass);
+	return 0;
+}
+
 struct show {
 	struct cmd *cmd;
 	const struct virt_domain *domain;
@@ -22,7 +193,7 @@ struct show {
 	struct domxml *live, *config, *suspended; /* NULL: the domain has no XML of this kind */
 	const struct request *request;            /* of `live`, else of `config`, else NULL */
 	struct vfio_users *users;
-	pid_t qemu;
+	pid_t qemu; /* 0: unknown */
 	struct compare views[SHOW_MAX];
 	char advice[SHOW_MAX][REASON_SIZE];
 	struct gc pass;
@@ -34,19 +205,11 @@ static const struct vgpu_request *find_req(const struct domxml *doc, const char 
 	return doc ? request_find(domxml_request(doc), id) : NULL;
 }
 
-/* Reads the domain's QEMU process from libvirt's pid file; 0: unknown. */
-static pid_t qemu_pid(const struct host *host, const char *name)
-{
-	autofree char *path = mem_format("run/libvirt/qemu/%s.pid", name);
-	pid_t pid = strchr(name, '/') ? 0 : libvirt_read_pid(host->root, path);
-
-	return pid > 0 ? pid : 0;
-}
-
 static int read_sides(struct show *show, struct err *err)
 {
 	const struct hotplug *hp = &show->cmd->hp;
 	const struct virt_domain *domain = show->domain;
+	autofree char *pid_file = mem_format("run/libvirt/qemu/%s.pid", domain->name);
 
 	if (domain->running &&
 	    (hotplug_parse(hp, domain->xml, &show->live, err) < 0 ||
@@ -56,7 +219,10 @@ static int read_sides(struct show *show, struct err *err)
 				   hotplug_parse(hp, show->config_xml, &show->config, err) < 0))
 		return -err->code;
 	show->users = vfio_users_read(hp->host, sys_now_ms() + LOOK_MS);
-	show->qemu = domain->running ? qemu_pid(hp->host, domain->name) : 0;
+	if (domain->running && !strchr(domain->name, '/'))
+		show->qemu = libvirt_read_pid(hp->host->root, pid_file);
+	if (show->qemu < 0)
+		show->qemu = 0;
 	return 0;
 }
 
@@ -64,7 +230,7 @@ static void add_view(struct show *show, const char *id)
 {
 	const struct cmd *cmd = show->cmd;
 	const struct inv_device *device = inventory_device(&cmd->world.inv, id);
-	const struct vgpu_ref ref = show_ref(cmd, id);
+	const struct vgpu_ref ref = cmd_ref(cmd, id);
 	struct compare *view = &show->views[show->n];
 	struct err ignored;
 
@@ -80,7 +246,7 @@ static void add_view(struct show *show, const char *id)
 				  .live = find_req(show->live, id),
 				  .config = find_req(show->config, id),
 				  .taken = find_req(show->suspended, id),
-				  .lease = show_lease(cmd, id),
+				  .lease = cmd_lease(cmd, id),
 				  .exists = inventory_presence(&cmd->world.inv, &cmd->host, &ref),
 				  .type = device ? device->vgpu.type : "",
 				  .parent = device ? device->vgpu.parent : "",
@@ -140,11 +306,11 @@ static const struct table_layout layout = {
 	.narrow = { COL_ORIGIN, COL_PARENT, COL_TYPE },
 };
 
-static void print_vgpu(struct rows *rows, const struct show *show, const struct compare *v)
+static void print_row(struct rows *rows, const struct show *show, const struct compare *v)
 {
 	const struct lease *lease = v->lease;
 	const char *state = lease ? lease_state_words[lease->state] : NULL;
-	const struct vgpu_ref vgpu = show_ref(show->cmd, v->id);
+	const struct vgpu_ref vgpu = cmd_ref(show->cmd, v->id);
 
 	row_begin(rows);
 	row_text(rows, COL_ID, "id", v->id);
@@ -203,7 +369,7 @@ static void print(const struct show *show)
 	json_out_number(rows->json, "pid", show->qemu ? show->qemu : -1);
 	json_out_array(rows->json, "devices");
 	for (EACH(const struct compare *, view, show->views, show->n))
-		print_vgpu(rows, show, view);
+		print_row(rows, show, view);
 	json_out_close(rows->json);
 	json_out_number(rows->json, "suspended", show->suspended ? (long)domxml_request(show->suspended)->nvgpus : 0);
 	cmd_rows_end(show->cmd);
@@ -256,12 +422,12 @@ static int find_leased(struct cmd *cmd, struct err *err)
 static int run(struct cmd *cmd, struct err *err)
 {
 	const struct cmd_call *call = cmd->call;
-	enum show_kind kind;
+	enum cmd_kind kind;
 	int r;
 
 	if (cmd_survey(cmd, err) < 0)
 		return -err->code;
-	kind = show_kind(cmd);
+	kind = cmd_kind(cmd);
 	if (kind != SHOW_DOMAIN)
 		return show_object(cmd, kind == SHOW_VGPU, err);
 	r = call->args.root && !call->connect ? find_leased(cmd, err) : cmd_open_domain(cmd, err);

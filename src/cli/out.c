@@ -178,6 +178,20 @@ void out_say(const char *fmt, ...)
 	term_wrap(0, TERM_INDENT, text);
 }
 
+void out_fact(const char *key, const char *fmt, ...)
+{
+	autofree char *text = NULL;
+	va_list ap;
+
+	va_start(ap, fmt);
+	text = mem_vformat(fmt, ap);
+	va_end(ap);
+	if (!*text)
+		return;
+	printf("  %s", key);
+	term_wrap_behind(2 + (int)strlen(key), 15, text);
+}
+
 void out_error(const char *prefix, const struct err *err)
 {
 	char line[ERR_TEXT_MAX];

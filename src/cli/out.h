@@ -40,6 +40,9 @@ void out_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void out_error(const char *prefix, const struct err *err);
 void out_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/* Prints a line with a key and a text; nothing if the text is empty. */
+void out_fact(const char *key, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
 /* Prints "TEXT ..." if standard error is a terminal, unless `silent`; the next of these functions removes the line. */
 void out_progress(bool silent, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void out_progress_end(void);
