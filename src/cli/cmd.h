@@ -118,7 +118,7 @@ FILE *cmd_lines(struct cmd *cmd);
 /* Connects to libvirt, and finds the domain of the first operand. */
 int cmd_open_domain(struct cmd *cmd, struct err *err);
 
-/* Reads the host into cmd->world, unless an earlier call has done so or failed. */
+/* Reads the host into cmd->world, unless an earlier call has done so. */
 int cmd_survey(struct cmd *cmd, struct err *err);
 
 /* Prepares a dry gc pass, with the inventory of cmd_survey(). cmd_gc_ask() runs it, and only warns of a failure. */
@@ -188,7 +188,7 @@ struct status {
 	char host[256];
 };
 
-/* Reads what matches the filters. Does not set `check` and `host`. */
+/* Reads what matches the filters; fails if --pgpu matches nothing. Does not set `check` and `host`. */
 int status_read(struct status *status, struct cmd *cmd, struct err *err);
 void status_end(struct status *status);
 

@@ -67,21 +67,6 @@ static bool cards_serve(const struct card_row *row, const char *type)
 	return strcmp(type, row->type) == 0 || (!row->missing && pool_serves(row->card, type));
 }
 
-/* Reads the rows. A missing pGPU gets a row for each setting that names the pGPU. Fails if --pgpu matches no row. */
-static int find_cards(struct status *status, struct cmd *cmd, struct err *err)
-{
-	const struct world *world = &cmd->world;
-
-	status->cmd = cmd;
-	status->rows = mem_new(world->inv.npgpus + world->nmissing_cards + 1, sizeof(*status->rows));
-	for (size_t i = 0; i < world->inv.npgpus; i++)
-		add_row(status, world->inv.pgpus[i], NULL);
-	for (EACH(const struct missing_card *, m, world->missing_cards, world->nmissing_cards))
-		if (m->how == MISSING_NAMED || status_row(status, m->card.address) == status->rows + status->nrows)
-			add_row(status, &m->card, m->section);
-	return status->nrows || !cmd->call->pgpu || cards_pgpu(world, cmd->call->pgpu, err) ? 0 : -err->code;
-}
-
 const struct inv_pgpu *cards_pgpu(const struct world *world, const char *name, struct err *err)
 {
 	const struct inv_pgpu *card = inventory_pgpu(&world->inv, name);
@@ -228,13 +213,24 @@ static int by_row(const void *a, const void *b)
 int status_read(struct status *status, struct cmd *cmd, struct err *err)
 {
 	static const struct inv_pgpu unknown = { .numa = UNKNOWN };
-	const struct inventory *inv = &cmd->world.inv;
-	const struct leases *leases = &cmd->world.leases;
+	const struct world *world = &cmd->world;
+	const struct inventory *inv = &world->inv;
+	const struct leases *leases = &world->leases;
 	const struct cmd_call *call = cmd->call;
 	const struct status_vgpu *next;
 	size_t kept = 0;
 
-	if (cmd_survey(cmd, err) < 0 || cmd_check_filters(cmd, err) < 0 || find_cards(status, cmd, err) < 0)
+	if (cmd_survey(cmd, err) < 0 || cmd_check_filters(cmd, err) < 0)
+		return -err->code;
+	status->cmd = cmd;
+	status->rows = mem_new(inv->npgpus + world->nmissing_cards + 1, sizeof(*status->rows));
+	for (size_t i = 0; i < inv->npgpus; i++)
+		add_row(status, inv->pgpus[i], NULL);
+	/* A missing pGPU gets a row for each setting that names it. */
+	for (EACH(const struct missing_card *, m, world->missing_cards, world->nmissing_cards))
+		if (m->how == MISSING_NAMED || status_row(status, m->card.address) == status->rows + status->nrows)
+			add_row(status, &m->card, m->section);
+	if (!status->nrows && call->pgpu && !cards_pgpu(world, call->pgpu, err))
 		return -err->code;
 	status->vgpus = mem_new(inv->ndevices + leases->n + 1, sizeof(*status->vgpus));
 	for (EACH(const struct lease *, lease, leases->list, leases->n))
