@@ -28,10 +28,9 @@ struct reader {
 	const char *file;
 	char *line;
 	int number;
-	bool failed;                                       /* this nova.conf has a mistake, so its reading ends */
-	enum { SKIP_NONE, SKIP_VALUE, SKIP_SECTION } skip; /* what is skipped, until the next key or section */
-	bool is_key;                                       /* inih has found a key in the current line */
-	const char *section;                               /* name of the current section; NULL: none yet */
+	enum { SKIP_NONE, SKIP_VALUE, SKIP_SECTION, SKIP_FILE } skip; /* because of a mistake */
+	bool is_key;                                                  /* inih has found a key in the current line */
+	const char *section;                                          /* name of the current section; NULL: none yet */
 
 	/* The value that an indented line would continue (NULL: none), its end, and its last line's number. */
 	char *value, *end;
@@ -44,12 +43,11 @@ struct reader {
 	int fixed[3];                 /* the lines of [devices], [policy] and [quota]; 0: not seen */
 };
 
-/* Skips the rest of a value or section that has a mistake. */
+/* Skips the rest of a value or section that has a mistake, or of a nova.conf. */
 static void skip(struct reader *r, int what)
 {
 	r->value = NULL;
-	r->skip = what;
-	r->failed = r->nova;
+	r->skip = r->nova ? SKIP_FILE : what;
 	r->draft->unsure |= r->nova;
 }
 
@@ -326,7 +324,7 @@ void config_ini_read(struct draft *draft, const char *name, bool nova, char *tex
 
 	if (!r.nova && len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) /* skip the byte order mark of some editors */
 		text += 3;
-	for (r.line = text; !r.failed && r.line < end; r.line = next) {
+	for (r.line = text; r.skip != SKIP_FILE && r.line < end; r.line = next) {
 		char *eol = r.line;
 
 		while (eol < end && *eol != '\n' && !(r.nova && *eol == '\r'))
