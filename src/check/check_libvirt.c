@@ -147,7 +147,6 @@ int reload_ask(const char *unit, int64_t *wall_us, struct err *err)
 	return r < 0 ? err_sys(err, -r, "cannot ask systemd about %s", unit) : 0;
 }
 
-/* Reports whether a daemon that started before the hook was installed has been reloaded since. */
 static void judge_reload(struct check *check, const char *comm, pid_t pid, int64_t came)
 {
 	autofree char *unit = NULL;

@@ -9,7 +9,6 @@
 #include "decide/capacity.h"
 #include "decide/nova_inventory.h"
 
-/* An mdevctl definition, its parent and device, and the domain that has the vGPU. */
 struct defined {
 	const struct definition *definition;
 	const struct inv_parent *parent; /* NULL: not registered */
@@ -125,7 +124,6 @@ static struct sum sum_of_pgpu(const struct nova_inventory *nova, const struct in
 	return sum;
 }
 
-/* Reports a pGPU that provides the type, but that Nova does not count. */
 static void look_at_uncounted(struct check *check, const struct inv_pgpu *card, const struct section *section)
 {
 	struct capacity_count count;

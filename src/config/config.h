@@ -50,7 +50,7 @@ struct match {
 struct section {
 	char type[TYPE_SIZE];
 	bool vf;   /* a [vf_NAME] section, for plain VFs; `type` is NAME */
-	bool nova; /* nova.conf enables the type; in a draft: the section is nova.conf's */
+	bool nova; /* nova.conf enables the type */
 	struct item *addresses;
 	size_t naddresses;
 	struct match *matches;

@@ -147,7 +147,6 @@ static void read_section(struct draft *draft, const char *type)
 	if (!header || config_draft_find(draft, type))
 		return;
 	s = config_draft_add(draft, type);
-	s->nova = true;
 	s->at = header->at;
 	for (enum nova_option option = NOVA_ADDRESSES; option <= NOVA_MAX; option++) {
 		const struct nova_entry *entry = find_entry(draft, type, option);
@@ -174,7 +173,7 @@ static void warn_of(const struct draft *draft, const struct nova_entry *entry)
 		if (entry->option != NOVA_TYPES && strcasecmp(at->section + 5, enabled->text) == 0)
 			type = enabled->text;
 	own = type ? config_draft_find(draft, type) : NULL;
-	if (own && own->nova)
+	if (own && own->at.nova)
 		own = NULL;
 	found = find_entry(draft, entry->option == NOVA_TYPES ? NULL : at->section + 5, entry->option);
 	if (entry->option == NOVA_HEADER) {
@@ -238,7 +237,7 @@ static void check_section(struct draft *draft, struct section *s)
 	for (EACH(const struct item *, enabled, draft->enabled.types, draft->enabled.n)) {
 		const struct section *own = config_draft_find(draft, enabled->text);
 
-		if (!own || own->nova)
+		if (!own || own->at.nova)
 			text_guess(&guess, enabled->text);
 	}
 	if (guess.best)
@@ -253,7 +252,7 @@ static void check_section(struct draft *draft, struct section *s)
 static void check_addresses(struct draft *draft, const struct section *a)
 {
 	for (const struct section *b = draft->config->sections; b < a; b++) {
-		bool nova = a->nova && b->nova;
+		bool nova = a->at.nova && b->at.nova;
 
 		if (draft->config->policy.several_types && !a->vf && !b->vf && !nova)
 			continue;

@@ -161,6 +161,8 @@ static void free_domain(virDomainPtr *domain)
 
 #define autodomain __attribute__((cleanup(free_domain)))
 
+_Static_assert(UUID_SIZE == VIR_UUID_STRING_BUFLEN, "libvirt writes its UUIDs to our buffers");
+
 static virDomainPtr lookup(struct virt *virt, const char *uuid, struct err *err)
 {
 	virDomainPtr domain = lib.virDomainLookupByUUIDString(virt->conn, uuid);
@@ -197,10 +199,8 @@ static unsigned int xml_flags(unsigned int side)
 /* Skips a domain that has disappeared meanwhile. */
 static int print_xml(FILE *to, virDomainPtr domain, struct err *err)
 {
-	static const unsigned int sides[] = { VIRT_LIVE, VIRT_CONFIG };
-
-	for (size_t i = 0; i < ARRAY_SIZE(sides); i++) {
-		autofree char *xml = lib.virDomainGetXMLDesc(domain, xml_flags(sides[i]));
+	for (unsigned int side = VIRT_LIVE; side <= VIRT_CONFIG; side <<= 1) {
+		autofree char *xml = lib.virDomainGetXMLDesc(domain, xml_flags(side));
 
 		if (!xml)
 			return failed(domain, "cannot read its XML", err) == -ENOENT ? 0 : -err->code;
@@ -230,7 +230,7 @@ int virt_all_xml(struct virt *virt, char **xml, struct err *err)
 
 int virt_find(struct virt *virt, const char *name_or_uuid, struct virt_domain *out, struct err *err)
 {
-	char uuid[VIR_UUID_STRING_BUFLEN];
+	char uuid[UUID_SIZE];
 	/* A UUID comes first, because the name of a domain can equal the UUID of another. */
 	autodomain virDomainPtr domain = uuid_parse(uuid, name_or_uuid)
 						 ? lib.virDomainLookupByUUIDString(virt->conn, uuid)
@@ -243,10 +243,8 @@ int virt_find(struct virt *virt, const char *name_or_uuid, struct virt_domain *o
 		return err_in(libvirt_says(err), "domain %s", name_or_uuid);
 	active = lib.virDomainIsActive(domain);
 	persistent = lib.virDomainIsPersistent(domain);
-	if (!name || active < 0 || persistent < 0 || lib.virDomainGetUUIDString(domain, uuid) < 0)
+	if (!name || active < 0 || persistent < 0 || lib.virDomainGetUUIDString(domain, out->uuid) < 0)
 		return failed(domain, "cannot read its state", err);
-	if (!uuid_parse(out->uuid, uuid))
-		return err_set(err, EIO, "domain %s: invalid UUID from libvirt: %s", name, uuid);
 	out->running = active;
 	out->persistent = persistent;
 	out->xml = lib.virDomainGetXMLDesc(domain, 0);
@@ -271,10 +269,8 @@ int virt_define(struct virt *virt, const char *xml, struct err *err)
 	return domain ? 0 : err_in(libvirt_says(err), "cannot define the domain");
 }
 
-static unsigned int affects(unsigned int sides)
-{
-	return (sides & VIRT_LIVE ? VIR_DOMAIN_AFFECT_LIVE : 0) | (sides & VIRT_CONFIG ? VIR_DOMAIN_AFFECT_CONFIG : 0);
-}
+_Static_assert(VIRT_LIVE == (int)VIR_DOMAIN_AFFECT_LIVE && VIRT_CONFIG == (int)VIR_DOMAIN_AFFECT_CONFIG,
+	       "`sides` are flags of libvirt");
 
 int virt_change_device(struct virt *virt, const char *uuid, bool attach, const char *xml, unsigned int sides,
 		       struct err *err)
@@ -283,7 +279,7 @@ int virt_change_device(struct virt *virt, const char *uuid, bool attach, const c
 	int (*change)(virDomainPtr, const char *, unsigned int) = attach ? lib.virDomainAttachDeviceFlags
 									 : lib.virDomainDetachDeviceFlags;
 
-	return domain && change(domain, xml, affects(sides)) == 0
+	return domain && change(domain, xml, sides) == 0
 		       ? 0
 		       : failed(domain, attach ? "cannot attach the device" : "cannot detach the device", err);
 }
@@ -316,7 +312,7 @@ int virt_set_metadata(struct virt *virt, const char *uuid, const char *ns, const
 {
 	autodomain virDomainPtr domain = lookup(virt, uuid, err);
 
-	if (domain && lib.virDomainSetMetadata(domain, VIR_DOMAIN_METADATA_ELEMENT, xml, key, ns, affects(sides)) == 0)
+	if (domain && lib.virDomainSetMetadata(domain, VIR_DOMAIN_METADATA_ELEMENT, xml, key, ns, sides) == 0)
 		return 0;
 	return failed(domain, "cannot change its metadata", err);
 }
