@@ -20,14 +20,6 @@ static void report_reason(struct check *check, enum check_status status, const c
 	check_report(check, status, fix ? fix + 2 : other, "%s%.*s%s", before, (int)cause, reason, after);
 }
 
-static void report_configured(struct check *check, enum check_status status, const char *card, const char *reason,
-			      const char *other, const struct section *section)
-{
-	autofree char *before = mem_format("%s: ", card), *after = mem_format(" (configured for %s)", section->type);
-
-	report_reason(check, status, reason, other, before, after);
-}
-
 /* Suppresses the finding of check_starts() about the section, because another finding explains it. */
 static void explains(struct check *check, const struct section *section)
 {
@@ -158,14 +150,16 @@ static void look_at_card(struct check *check, const struct inv_pgpu *card)
 	} else if (section) {
 		bool otherwise = pooled->claim == CLAIM_MATCH && is_meant_otherwise(check, section, card);
 		const struct location *at = pool_means(section, card);
+		autofree char *before = mem_format("%s: ", card->address);
+		autofree char *after = mem_format(" (configured for %s)", section->type);
 
 		if (!otherwise)
 			explains(check, section);
 		check_at_location(check, at ? *at : section->at);
-		report_configured(check, otherwise ? CHECK_WARN : CHECK_FAIL, card->address, pooled->reason,
-				  *card->moved ? "find out which device that is first"
-					       : "'vgpu-lease types' lists the available types",
-				  section);
+		report_reason(check, otherwise ? CHECK_WARN : CHECK_FAIL, pooled->reason,
+			      *card->moved ? "find out which device that is first"
+					   : "'vgpu-lease types' lists the available types",
+			      before, after);
 	} else if (pooled->claim == CLAIM_DEFAULT && !card->ready) {
 		/* Only warns, because the section does not name the card, and other pGPUs provide the type. */
 		report_reason(check, CHECK_WARN, reason, "fix the cause (troubleshooting: the-card)",
@@ -188,64 +182,60 @@ static bool has_unsuited(const struct check *check, const struct inv_pgpu *missi
 	return false;
 }
 
-/* Reports a missing card of a type that claims all pGPUs, but that no pGPU provides. */
-static void look_at_unserved(struct check *check, const struct missing_card *missing, enum check_status status)
-{
-	const bool idle = missing->how == MISSING_IDLE;
-	const struct missing_card *list = check->world->missing_cards;
-	autofree char *after = mem_format(" (%s %s)", idle ? "no pGPU provides" : "it had vGPUs of type",
-					  missing->section->type);
-
-	/* Several types can list one idle pGPU as missing. Report it once. */
-	for (EACH(const struct missing_card *, other, list, idle ? (size_t)(missing - list) : 0))
-		if (other->how == MISSING_IDLE && strcmp(other->card.address, missing->card.address) == 0)
-			return;
-	if (idle && has_unsuited(check, &missing->card))
-		status = CHECK_WARN;
-	else
-		explains(check, missing->section);
-	report_reason(check_at(check, "%s", missing->card.address), status, missing->card.reason,
-		      idle ? "load the vGPU host driver" : "load its driver", "", after);
-}
-
-/* Are `a` and `b` absent VFs of one card? Equal reasons mean the same card. */
+/* Do both have one cause? They are one idle pGPU, or absent VFs of one card, for which the reasons are equal. */
 static bool is_same_cause(const struct check *check, const struct missing_card *a, const struct missing_card *b)
 {
 	struct inv_pgpu card;
 
+	if (a->how == MISSING_IDLE && b->how == MISSING_IDLE)
+		return strcmp(a->card.address, b->card.address) == 0;
 	return a->how == MISSING_NAMED && b->how == MISSING_NAMED && strcmp(a->card.reason, b->card.reason) == 0 &&
 	       inventory_vf_card(check->host, a->card.address, &card) == VF_ABSENT;
 }
 
-/* If several VFs of one card are missing, reports only the first, with their number. */
+/* Reports a missing card, or the first of several with the same cause. */
 static void look_at_missing(struct check *check, const struct missing_card *missing)
 {
+	static const struct {
+		const char *fix, *but;
+	} kinds[] = {
+		[MISSING_NAMED] = { "fix the cause, or remove it from device_addresses (troubleshooting: the-card)",
+				    "configured for" },
+		[MISSING_MATCHED] = { "fix the cause, or narrow the match (troubleshooting: the-card)",
+				      "configured for" },
+		[MISSING_IDLE] = { "load the vGPU host driver", "no pGPU provides" },
+		[MISSING_REMEMBERED] = { "load its driver", "it had vGPUs of type" },
+	};
 	const struct world *world = check->world;
-	bool otherwise = missing->how == MISSING_MATCHED && is_meant_otherwise(check, missing->section, &missing->card);
+	const struct section *section = missing->section;
+	const char *address = missing->card.address;
+	bool idle = missing->how == MISSING_IDLE, selected = !idle && missing->how != MISSING_REMEMBERED;
+	bool otherwise = idle ? has_unsuited(check, &missing->card)
+			      : missing->how == MISSING_MATCHED && is_meant_otherwise(check, section, &missing->card);
 	/* Hosts can share one nova.conf, so the missing card may belong to another host. */
-	enum check_status status = otherwise || (missing->section->nova && check->npool) ? CHECK_WARN : CHECK_FAIL;
-	const char *fix = "fix the cause, or remove it from device_addresses (troubleshooting: the-card)";
-	char card[PARENT_SIZE + 32];
+	enum check_status status = otherwise || (section->nova && check->npool) ? CHECK_WARN : CHECK_FAIL;
+	autofree char *after = mem_format(" (%s %s)", kinds[missing->how].but, section->type);
+	char before[PARENT_SIZE + 32] = "";
+	bool repeated = false;
 	int same = 0;
 
-	if (missing->how == MISSING_IDLE || missing->how == MISSING_REMEMBERED) {
-		look_at_unserved(check, missing, status);
-		return;
-	}
-	if (!otherwise)
-		explains(check, missing->section);
 	for (EACH(const struct missing_card *, other, world->missing_cards, world->nmissing_cards)) {
 		same += is_same_cause(check, other, missing);
-		if (same == 1 && other < missing)
-			return;
+		repeated |= same && other < missing;
 	}
-	if (missing->how != MISSING_NAMED)
-		fix = "fix the cause, or narrow the match (troubleshooting: the-card)";
-	else if (same)
-		fix = "enable its VFs";
-	snprintf(card, sizeof(card), same > 1 ? "%s and %d more" : "%s", missing->card.address, same - 1);
-	report_configured(check_at_location(check, missing->at), status, card, missing->card.reason, fix,
-			  missing->section);
+	/* Several types can list one idle pGPU, which explains only the first. */
+	if (!otherwise && !(idle && repeated))
+		explains(check, section);
+	if (repeated)
+		return;
+	if (selected) {
+		snprintf(before, sizeof(before), same > 1 ? "%s and %d more: " : "%s: ", address, same - 1);
+		check_at_location(check, missing->at);
+	} else {
+		check_at(check, "%s", address);
+	}
+	report_reason(check, status, missing->card.reason,
+		      selected && same ? "enable its VFs" : kinds[missing->how].fix, before, after);
 }
 
 static bool is_missing(const struct world *world, const char *address)

@@ -356,15 +356,12 @@ int64_t pass_end(struct handler *h, bool late)
 	const struct remembered *left;
 	struct rusage took = { 0 };
 	int status = -1;
-	pid_t ended = wait4(pass->pid, &status, WNOHANG, &took);
 
-	if (ended == 0 && !late)
-		return -1;
-	late = ended == 0;
-	if (late) {
+	if (late)
 		kill(pass->pid, SIGKILL);
-		wait4(pass->pid, &status, 0, &took);
-	}
+	if (wait4(pass->pid, &status, late ? 0 : WNOHANG, &took) == 0)
+		return -1;
+	late = late && WIFSIGNALED(status); /* else it ended by itself before it was killed */
 	pass->pid = 0;
 	left = pass->shared->left;
 	if (left) {

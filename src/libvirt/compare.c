@@ -10,8 +10,6 @@ __attribute__((format(printf, 2, 3))) static void add_difference(struct compare 
 {
 	va_list ap;
 
-	if (v->n == COMPARE_MAX)
-		return;
 	va_start(ap, fmt);
 	vsnprintf(v->differences[v->n++], REASON_SIZE, fmt, ap);
 	va_end(ap);

@@ -73,7 +73,7 @@ int hotplug_suspend(struct hotplug *hp, size_t *n, struct err *err);
 int hotplug_resume(struct hotplug *hp, size_t *n, struct err *err);
 
 /* compare.c: where libvirt, the lease and the kernel differ about one vGPU of a domain. A pure function. */
-enum { COMPARE_MAX = 8 };
+enum { COMPARE_MAX = 5 }; /* no more differences are possible at once */
 
 struct compare {
 	const char *id;
