@@ -171,7 +171,6 @@ static void judge_daemon(struct check *check, int64_t came)
 	pid_t pid = libvirt_daemon(check->host, comm);
 	struct timespec now;
 
-	check_at(check, "%s", "");
 	if (pid > 0)
 		check_at_path(check, HOOKS);
 	clock_gettime(CLOCK_REALTIME, &now);

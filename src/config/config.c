@@ -17,27 +17,6 @@
 
 enum { FILE_MAX = 1024 * 1024 };
 
-void config_default(struct config *config)
-{
-	*config = (struct config){
-		.policy = {
-			.placement = PLACE_PACK,
-			.reuse_free = true,
-			.reclaim_orphans = true,
-			.reclaim_grace_s = 600,
-			.reserve_ttl_s = 60,
-			.create_timeout_s = 10,
-			.start_grace_s = 120,
-			.release_wait_s = 1,
-			.release_timeout_s = 10,
-			.driver_cleanup_s = 10,
-			.lock_timeout_s = 30,
-		},
-		.quota_default = NO_LIMIT,
-		.quota_none = NO_LIMIT,
-	};
-}
-
 /* Adds a note of the form "file:line: [section] key: ...". */
 __attribute__((format(printf, 3, 0))) static struct err *add_note(struct config_notes *notes, const struct location *at,
 								  const char *fmt, va_list ap)

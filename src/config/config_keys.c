@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The keys of each section, and how each is set to its value. */
+/* The keys of each section, how each is set to its value, and the defaults. */
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
@@ -357,7 +357,8 @@ static int set_project(const struct setting *t, char *value)
 	return number(t, text_strip(limit), &q->limit);
 }
 
-#define NUMBER(field, from, to) .set = set_number, .offset = offsetof(struct config, field), .min = (from), .max = (to)
+#define NUMBER(field, unset, from, to)                                                                                 \
+	.set = set_number, .offset = offsetof(struct config, field), .usual = (unset), .min = (from), .max = (to)
 #define WORDS(field, ...)                                                                                              \
 	.set = set_word, .offset = offsetof(struct config, field), .words = (const struct word[])                      \
 	{                                                                                                              \
@@ -376,14 +377,14 @@ const struct key config_policy_keys[] = {
 	{ .name = "migrate_uuid", FLAG(policy.migrate_keep, "auto", "keep", OLD("fresh", "auto or keep")) },
 	{ .name = "reuse", WORDS(policy.reuse_free, WORD("never", false), WORD("free", true)) },
 	{ .name = "reclaim", FLAG(policy.reclaim_orphans, "never", "orphans") },
-	{ .name = "reclaim_grace", NUMBER(policy.reclaim_grace_s, 0, CONFIG_GRACE_MAX_S) },
-	{ .name = "reserve_ttl", NUMBER(policy.reserve_ttl_s, 1, DAY) },
-	{ .name = "create_timeout", NUMBER(policy.create_timeout_s, 1, 600) },
-	{ .name = "start_grace", NUMBER(policy.start_grace_s, 1, DAY) },
-	{ .name = "release_wait", NUMBER(policy.release_wait_s, 0, 60) },
-	{ .name = "release_timeout", NUMBER(policy.release_timeout_s, 1, 3600) },
-	{ .name = "driver_cleanup", NUMBER(policy.driver_cleanup_s, 0, 600) },
-	{ .name = "lock_timeout", NUMBER(policy.lock_timeout_s, 1, 600) },
+	{ .name = "reclaim_grace", NUMBER(policy.reclaim_grace_s, 600, 0, CONFIG_GRACE_MAX_S) },
+	{ .name = "reserve_ttl", NUMBER(policy.reserve_ttl_s, 60, 1, DAY) },
+	{ .name = "create_timeout", NUMBER(policy.create_timeout_s, 10, 1, 600) },
+	{ .name = "start_grace", NUMBER(policy.start_grace_s, 120, 1, DAY) },
+	{ .name = "release_wait", NUMBER(policy.release_wait_s, 1, 0, 60) },
+	{ .name = "release_timeout", NUMBER(policy.release_timeout_s, 10, 1, 3600) },
+	{ .name = "driver_cleanup", NUMBER(policy.driver_cleanup_s, 10, 0, 600) },
+	{ .name = "lock_timeout", NUMBER(policy.lock_timeout_s, 30, 1, 600) },
 	{ .name = "driver_mismatch", FLAG(policy.mismatch_warns, "refuse", "warn") },
 	{ .name = "cross_framework", FLAG(policy.cross_framework, "no", "yes") },
 	{ .name = "pgpu_types", FLAG(policy.several_types, "one", "several") },
@@ -394,8 +395,19 @@ const struct key config_policy_keys[] = {
 _Static_assert(ARRAY_SIZE(config_policy_keys) <= KEYS_MAX + 1, "a section has more keys than a reader can tell apart");
 
 const struct key config_quota_keys[] = {
-	{ .name = "default", NUMBER(quota_default, 0, LIMIT_MAX), .unlimited = true },
+	{ .name = "default", NUMBER(quota_default, NO_LIMIT, 0, LIMIT_MAX), .unlimited = true },
 	{ .name = "project", .set = set_project, .many = true, .min = 0, .max = LIMIT_MAX, .unlimited = true },
-	{ .name = "none", NUMBER(quota_none, 0, LIMIT_MAX), .unlimited = true },
+	{ .name = "none", NUMBER(quota_none, NO_LIMIT, 0, LIMIT_MAX), .unlimited = true },
 	{ 0 },
 };
+
+void config_default(struct config *config)
+{
+	static const struct key *const tables[] = { config_policy_keys, config_quota_keys };
+
+	*config = (struct config){ .policy = { .placement = PLACE_PACK, .reuse_free = true, .reclaim_orphans = true } };
+	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
+		for (const struct key *key = tables[i]; key->name; key++)
+			if (key->set == set_number)
+				*(int *)((char *)config + key->offset) = key->usual;
+}

@@ -57,6 +57,7 @@ struct key {
 	bool many;                                        /* the key can occur more than once (project:ID) */
 	size_t offset; /* place in struct section or config of the value, or with `add` of the list's length */
 	long min, max;
+	int usual;      /* the default of a number in struct config */
 	bool unlimited; /* the word "unlimited" is also valid and means NO_LIMIT */
 	const struct word *words;
 	bool flag; /* `words` set a bool, not an int */
