@@ -128,14 +128,6 @@ static void look_at_flavor(struct check *check, const struct running_domain *dom
 			   domain->live.name, like->instance);
 }
 
-static const struct libvirt_file *find_definition(const struct libvirt_files *disk, const char *name)
-{
-	for (EACH(const struct libvirt_file *, file, disk->list, disk->n))
-		if (!file->runs && strcmp(file->name, name) == 0)
-			return file;
-	return NULL;
-}
-
 void check_running(struct check *check)
 {
 	autofree struct flavored *flavored = NULL;
@@ -150,8 +142,11 @@ void check_running(struct check *check)
 	for (EACH(const struct running_domain *, domain, running.list, running.n))
 		add_flavored(&flavored, &n, &domain->live);
 	for (EACH(const struct running_domain *, domain, running.list, running.n)) {
-		const struct libvirt_file *definition = find_definition(check->disk, domain->live.name);
+		const struct libvirt_file *definition = NULL;
 
+		for (EACH(const struct libvirt_file *, file, check->disk->list, check->disk->n))
+			if (!file->runs && strcmp(file->name, domain->live.name) == 0)
+				definition = file;
 		look_at_vgpus(check, domain, definition);
 		look_at_flavor(check, domain, definition, flavored, n);
 	}

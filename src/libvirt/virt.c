@@ -126,22 +126,20 @@ static int init(struct err *err)
 
 int virt_open(struct virt **out, const char *uri, struct err *err)
 {
-	struct virt *virt;
+	virConnectPtr conn;
 
 	*out = NULL;
 	if (init(err) < 0)
 		return -err->code;
 	uri = uri ? uri : VIRT_DEFAULT_URI;
-	virt = mem_new(1, sizeof(*virt));
-	virt->conn = lib.virConnectOpen(uri);
-	if (!virt->conn) {
-		free(virt);
+	conn = lib.virConnectOpen(uri);
+	if (!conn)
 		return err_in(libvirt_says(err), "%s: cannot connect; check that libvirtd or virtqemud is running",
 			      uri);
-	}
 	/* Ignore a failure, because libvirt's drivers without a server do not support keepalives. */
-	lib.virConnectSetKeepAlive(virt->conn, KEEPALIVE_S, KEEPALIVE_COUNT);
-	*out = virt;
+	lib.virConnectSetKeepAlive(conn, KEEPALIVE_S, KEEPALIVE_COUNT);
+	*out = mem_new(1, sizeof(**out));
+	(*out)->conn = conn;
 	return 0;
 }
 
