@@ -250,12 +250,10 @@ static void take_header(struct reader *r)
 	if (strncmp(text, "[mdev_", 6) == 0 || strncmp(text, "[vgpu_", 6) == 0)
 		snprintf(word, sizeof(word), "%.*s", (int)strcspn(text + 6, "]"), text + 6);
 	if (!is_header(r, text)) {
-		if (r->nova)
-			fail(r, word, "'%.80s' is not a section header: expected [NAME] and nothing after it", text);
-		else
-			fail(r, word,
-			     "'%.80s' is not a section header: expected [NAME], at most %d characters, no blanks", text,
-			     SECTION_MAX);
+		fail(r, word,
+		     r->nova ? "'%.80s' is not a section header: expected [NAME] and nothing after it"
+			     : "'%.80s' is not a section header: expected [NAME], at most %d characters, no blanks",
+		     text, SECTION_MAX);
 		return;
 	}
 	text[strlen(text) - 1] = '\0';

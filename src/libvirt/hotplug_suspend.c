@@ -24,11 +24,8 @@ static int set_record(struct hotplug *hp, const char *record, struct err *err)
 				 VIRT_LIVE, err);
 }
 
-/*
- * Attaches the record's vGPUs, except those that the running domain has (`live`; NULL: none). All must be leased. If
- * one fails, still attaches the others, and keeps the record.
- */
-static int plug_all(struct hotplug *hp, const struct domxml *record, const struct request *live, struct err *err)
+/* Attaches the vGPUs of the record, which are leased. If one fails, still attaches the others, and keeps the record. */
+static int plug_all(struct hotplug *hp, const struct domxml *record, struct err *err)
 {
 	const struct request *request = domxml_request(record);
 	int failed = 0;
@@ -37,9 +34,8 @@ static int plug_all(struct hotplug *hp, const struct domxml *record, const struc
 		autofree char *xml = NULL;
 		struct err own = { 0 };
 
-		if ((live && request_find(live, request->vgpus[i].id)) ||
-		    (domxml_hostdev(record, &request->vgpus[i], &xml, &own) == 0 &&
-		     hotplug_plug(hp, request->vgpus[i].id, xml, VIRT_LIVE, &own) == 0))
+		if (domxml_hostdev(record, &request->vgpus[i], &xml, &own) == 0 &&
+		    hotplug_plug(hp, request->vgpus[i].id, xml, VIRT_LIVE, &own) == 0)
 			continue;
 		failed = -own.code;
 		*err = own;
@@ -55,22 +51,21 @@ static int plug_all(struct hotplug *hp, const struct domxml *record, const struc
 static int put_back(struct hotplug *hp, const char *op, size_t *n, struct err *err)
 {
 	autofree char *xml = NULL;
-	autofree struct vgpu_request *missing = NULL;
+	autofree bool *missing = NULL;
 	autodomxml struct domxml *record = NULL, *live = NULL;
-	struct request request;
+	const struct request *request;
 
 	if (hotplug_read(hp, VIRT_LIVE, &xml, &live, err) < 0 || parse_record(hp, &record, xml, err) < 0)
 		return -err->code;
-	request = *domxml_request(record);
-	*n = 0;
-	for (size_t i = 0; i < request.nvgpus; i++)
-		if (!request_find(domxml_request(live), request.vgpus[i].id))
-			*(struct vgpu_request *)mem_add(&missing, n, sizeof(*missing)) = request.vgpus[i];
-	request.vgpus = missing;
-	request.nvgpus = *n;
-	if (*n && hotplug_lease(hp, &request, op, err) < 0)
+	request = domxml_request(record);
+	missing = mem_new(request->nvgpus + 1, sizeof(*missing));
+	for (size_t i = 0; i < request->nvgpus; i++)
+		missing[i] = !request_find(domxml_request(live), request->vgpus[i].id);
+	domxml_keep(record, missing);
+	*n = request->nvgpus;
+	if (*n && hotplug_lease(hp, request, op, err) < 0)
 		return -err->code;
-	return plug_all(hp, record, domxml_request(live), err);
+	return plug_all(hp, record, err);
 }
 
 static int is_running(struct hotplug *hp, struct err *err)
@@ -178,7 +173,7 @@ static int restore_domain(struct hotplug *hp, const struct domxml *record, struc
 			hp->domain.name, hp->operand);
 	for (size_t i = 0; i < request->nvgpus && r < 0; i++)
 		hotplug_unlease(hp, request->vgpus[i].id, false, &ignored);
-	return r == 0 ? plug_all(hp, record, NULL, err) : r;
+	return r == 0 ? plug_all(hp, record, err) : r;
 }
 
 int hotplug_resume(struct hotplug *hp, size_t *n, struct err *err)
