@@ -337,15 +337,13 @@ void check_quotas(struct check *check)
 
 	report_zero_quotas(check);
 	for (EACH(const struct lease *, lease, leases->list, leases->n)) {
-		int limit = config_quota(check->config, lease->project), before = 0, holds = 0;
+		int limit = config_quota(check->config, lease->project), holds = 0;
+		const struct lease *first = NULL;
 
-		for (EACH(const struct lease *, other, leases->list, leases->n)) {
-			bool same = strcmp(other->project, lease->project) == 0;
-
-			holds += same;
-			before += same && other < lease;
-		}
-		if (before || limit == NO_LIMIT || holds < limit)
+		for (EACH(const struct lease *, other, leases->list, leases->n))
+			if (strcmp(other->project, lease->project) == 0 && holds++ == 0)
+				first = other;
+		if (first != lease || limit == NO_LIMIT || holds < limit)
 			continue;
 		check_warn(check_at(check, "%s", lease->project),
 			   "end one of its guests, or raise the limit in [quota]", "%s exhausted: %d of %d",

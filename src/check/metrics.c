@@ -143,16 +143,6 @@ static void print_leases(FILE *to, const struct leases *leases)
 		       lease->instance, NULL);
 }
 
-static void print_orphans(FILE *to, const struct gc *pass)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < pass->n; i++)
-		n += !pass->items[i].leased && pass->items[i].exists && pass->items[i].outcome == GC_GOES;
-	family(to, "orphans", "gauge", "vGPUs that no lease, domain or open file refers to.");
-	sample(to, "orphans", (long long)n, NULL);
-}
-
 /* The handler updates the modification time of STORE_HANDLER after each pass. */
 static void print_handler(FILE *to, const struct store *store, bool config_valid)
 {
@@ -202,6 +192,7 @@ static void print_hook(FILE *to, const struct host *host)
 int metrics_print(FILE *to, const struct world *world, const struct gc *pass, bool config_valid, struct err *err)
 {
 	autoleases struct leases leases = { 0 };
+	int orphans = 0;
 
 	if (lease_list(world->store, &leases, err) < 0)
 		return -err->code;
@@ -211,7 +202,10 @@ int metrics_print(FILE *to, const struct world *world, const struct gc *pass, bo
 	print_counts(to, world, IN_USE, "in_use", "vGPUs of a configured type that exist on a pGPU.");
 	print_counts(to, world, AVAILABLE, "available", "vGPUs of a configured type that could be created now.");
 	print_leases(to, &leases);
-	print_orphans(to, pass);
+	for (EACH(const struct gc_item *, item, pass->items, pass->n))
+		orphans += !item->leased && item->exists && item->outcome == GC_GOES;
+	family(to, "orphans", "gauge", "vGPUs that no lease, domain or open file refers to.");
+	sample(to, "orphans", orphans, NULL);
 	print_hook(to, world->host);
 	return 0;
 }

@@ -3,7 +3,7 @@
  * What the files of config share.
  *
  *     config_ini.c     text -> sections, keys and values (the only file with inih)
- *     config_keys.c    a key and its value -> struct draft, by the table of its section
+ *     config_keys.c    a key and its value -> struct draft, by the table of its section; the defaults
  *     config_draft.c   the entries of nova.conf that count -> struct draft, by the tables of our keys; struct draft ->
  *                      struct config, with the checks that need all files
  *     config.c         which files, in which order, and whether they are trusted; messages; the public functions

@@ -108,7 +108,6 @@ int64_t pass_end(struct handler *handler, bool late);
 /* Kills the process of a pass, if one runs, and drops its outcome. */
 void pass_stop(struct handler *handler);
 
-/* The directories of the state, of the leases, and of libvirt's status files. */
 enum { WATCH_RUN, WATCH_LEASES, WATCH_STATUS, WATCHES };
 
 /* Completes releases as soon as any program marks them: with inotify or, if the kernel refuses that, each second. */

@@ -135,13 +135,6 @@ static void end_pass(struct leased *d, bool late)
 	passed(d);
 }
 
-static void begin_pass(struct leased *d)
-{
-	d->pass_at = INT64_MAX;
-	if (!pass_start(&d->handler))
-		passed(d);
-}
-
 /* When the next pass can begin, or the running one is killed. */
 static int64_t pass_due(const struct leased *d)
 {
@@ -202,10 +195,13 @@ static void loop(struct leased *d)
 			sd_notify(0, "WATCHDOG=1");
 		if (now >= d->finisher.at_ms && finisher_run(&d->finisher, &d->handler.host, &d->handler.config.policy))
 			look_soon(d);
-		if (d->handler.pass.pid)
+		if (d->handler.pass.pid) {
 			end_pass(d, now >= pass_due(d));
-		else if (now >= pass_due(d))
-			begin_pass(d);
+		} else if (now >= pass_due(d)) {
+			d->pass_at = INT64_MAX;
+			if (!pass_start(&d->handler))
+				passed(d);
+		}
 		await_events(d);
 	}
 	sd_notify(0, "STOPPING=1");
