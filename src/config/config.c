@@ -17,7 +17,6 @@
 
 enum { FILE_MAX = 1024 * 1024 };
 
-/* Adds a note of the form "file:line: [section] key: ...". */
 __attribute__((format(printf, 3, 0))) static struct err *add_note(struct config_notes *notes, const struct location *at,
 								  const char *fmt, va_list ap)
 {

@@ -311,19 +311,14 @@ const struct key config_devices_keys[] = {
 	{ 0 },
 };
 
+#define IN_SECTION(field) .offset = offsetof(struct section, field)
+
 /* vgpu_params must stay first: config_vf_keys is this table without it. */
 const struct key config_mdev_keys[] = {
 	{ .name = "vgpu_params", .set = set_params },
-	{ .name = "device_addresses",
-	  .add = add_address,
-	  .offset = offsetof(struct section, naddresses),
-	  .list = true },
-	{ .name = "device_match", .add = add_match, .offset = offsetof(struct section, nmatches), .list = true },
-	{ .name = "max_instances",
-	  .set = set_number,
-	  .offset = offsetof(struct section, max_instances),
-	  .min = 1,
-	  .max = INSTANCES_MAX },
+	{ .name = "device_addresses", .add = add_address, IN_SECTION(naddresses), .list = true },
+	{ .name = "device_match", .add = add_match, IN_SECTION(nmatches), .list = true },
+	{ .name = "max_instances", .set = set_number, IN_SECTION(max_instances), .min = 1, .max = INSTANCES_MAX },
 	{ .name = "mdev_class", .set = set_class },
 	{ 0 },
 };
