@@ -34,22 +34,17 @@ static void report_missing(struct check *check, const struct running_domain *dom
 		     suspended ? "a suspend detached" : "its definition has");
 }
 
-static bool has_all(const struct request *live, const struct request *wanted)
-{
-	for (size_t i = 0; i < wanted->nvgpus; i++)
-		if (!request_find(live, wanted->vgpus[i].id))
-			return false;
-	return true;
-}
-
 /* A migration can change the UUIDs of vGPUs, so a domain with as many vGPUs as its definition misses none. */
 static void look_at_defined(struct check *check, const struct running_domain *domain, struct domxml *definition)
 {
 	const struct request *wanted = domxml_request(definition), *has = domain->request;
 	const struct leases *leases = &check->world->leases;
+	bool complete = true;
 
+	for (size_t i = 0; i < wanted->nvgpus; i++)
+		complete &= request_find(has, wanted->vgpus[i].id) != NULL;
 	/* The filter reads the cards of all PCI hostdevs, so call it only if a vGPU is missing. */
-	if (strcmp(wanted->uuid, domain->uuid) != 0 || has_all(has, wanted))
+	if (complete || strcmp(wanted->uuid, domain->uuid) != 0)
 		return;
 	hostdev_filter_keep(definition, check->host, check->config, leases);
 	if (domain->doc)

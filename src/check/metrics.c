@@ -80,24 +80,10 @@ static long long framebuffer_used_mib(const struct inventory *inv, const struct 
 	return sum;
 }
 
-/* Prints each missing pGPU once, even if several sections name it. */
-static void print_missing(FILE *to, const struct world *world)
-{
-	const struct missing_card *list = world->missing_cards;
-
-	for (EACH(const struct missing_card *, missing, list, world->nmissing_cards)) {
-		bool told = inventory_pgpu(&world->inv, missing->card.address);
-
-		for (EACH(const struct missing_card *, other, list, (size_t)(missing - list)))
-			told |= strcmp(other->card.address, missing->card.address) == 0;
-		if (!told)
-			sample(to, "pgpu_ready", 0, "pgpu", missing->card.address, NULL);
-	}
-}
-
 static void print_pgpus(FILE *to, const struct world *world)
 {
 	const struct inventory *inv = &world->inv;
+	const struct missing_card *list = world->missing_cards;
 
 	family(to, "pgpu_ready", "gauge", "1 if a configured pGPU is ready, else 0.");
 	for (size_t g = 0; g < inv->npgpus; g++) {
@@ -106,7 +92,15 @@ static void print_pgpus(FILE *to, const struct world *world)
 		if (card->pool.section || pool_names(inv->config, card, ""))
 			sample(to, "pgpu_ready", card->pool.in_pool && card->ready, "pgpu", card->address, NULL);
 	}
-	print_missing(to, world);
+	/* Print each missing pGPU once, even if several sections name it. */
+	for (EACH(const struct missing_card *, missing, list, world->nmissing_cards)) {
+		bool told = inventory_pgpu(inv, missing->card.address);
+
+		for (EACH(const struct missing_card *, other, list, (size_t)(missing - list)))
+			told |= strcmp(other->card.address, missing->card.address) == 0;
+		if (!told)
+			sample(to, "pgpu_ready", 0, "pgpu", missing->card.address, NULL);
+	}
 	family(to, "framebuffer_used_bytes", "gauge", "Framebuffer of all vGPUs on a pGPU.");
 	for (size_t g = 0; g < inv->npgpus; g++) {
 		long long mib = framebuffer_used_mib(inv, inv->pgpus[g]);
