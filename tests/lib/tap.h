@@ -6,7 +6,8 @@
  *
  * Each main() ends with `return tap_done();`. Called by hand, from any directory, a test finds its tree: $srcdir and
  * $builddir are set before main(), unless they are in the environment. What nearly every test includes comes with it.
- * A function of a given form, in the place of a real one or called back, need not use all of its arguments.
+ * A function of a given form, in the place of a real one or called back, need not use all of its arguments; a row of a
+ * table ends with its last member that is not 0.
  */
 #pragma once
 
@@ -18,6 +19,7 @@
 
 #include "base/mem.h"
 
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 

@@ -23,10 +23,6 @@ logging.disable(logging.CRITICAL)
 RELEASE = version.version_string()
 
 
-def release():
-    print(RELEASE)
-
-
 def providers(directory):
     configs = provider_config.get_provider_configs(directory)
     for name, provider in sorted(configs.items()):
@@ -51,6 +47,6 @@ def pci(path):
 
 
 try:
-    {"release": release, "providers": providers, "pci": pci}[sys.argv[1]](*sys.argv[2:])
+    {"release": lambda: print(RELEASE), "providers": providers, "pci": pci}[sys.argv[1]](*sys.argv[2:])
 except exception.NovaException as refusal:
     print("refused:", refusal)

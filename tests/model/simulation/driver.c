@@ -55,9 +55,7 @@ int card_free(int card, int type)
 	const struct card *c = &cards[card];
 	int used = 0;
 
-	for (int i = 0; i < DEVICES; i++) {
-		const struct device *d = &devices[i];
-
+	for (ROWS(d, devices)) {
 		if (!*d->uuid || d->card != card || c->framework == FW_VF)
 			continue;
 		used += c->types[d->type].cost;

@@ -220,21 +220,16 @@ static void reconnect(struct domain *d)
 
 static void live_on(struct domain *d)
 {
-	switch (pick(8)) {
-	case 0:
+	int what = pick(8);
+
+	if (what == 0)
 		reconnect(d);
-		break;
-	case 1:
+	else if (what == 1)
 		arrive_twice(d);
-		break;
-	case 2:
-	case 3:
-	case 4:
+	else if (what < 5)
 		command_any(d);
-		break;
-	default:
+	else
 		guest_stop(d, once_in(4) ? "migrated" : "shutdown");
-	}
 }
 
 void guest_life(void *domain)

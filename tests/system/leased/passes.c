@@ -2,7 +2,7 @@
 /*
  * passes ROOT URI N: N passes of the device handler, one after the other; prints what they took:
  *
- *     pass MS        the median
+ *     pass MS        for each
  *     rss KIB KIB    after a tenth of the passes, and after all of them
  *     peak KIB
  */
@@ -33,30 +33,19 @@ static long status_kib(const char *key)
 	return kib;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
 static void run(struct handler *handler, int n)
 {
-	double *times = calloc((size_t)n, sizeof(double));
 	long early = 0;
 
-	for (int i = 0; times && i < n; i++) {
+	for (int i = 0; i < n; i++) {
 		double start = now_ms();
 
 		handler_pass(handler);
-		times[i] = now_ms() - start;
+		printf("pass %.1f\n", now_ms() - start);
 		if (i == n / 10)
 			early = status_kib("VmRSS:");
 	}
-	qsort(times, (size_t)n, sizeof(*times), by_value);
-	printf("pass %.1f\n", times[n / 2]);
 	printf("rss %ld %ld\npeak %ld\n", early, status_kib("VmRSS:"), status_kib("VmHWM:"));
-	free(times);
 }
 
 int main(int argc, char **argv)

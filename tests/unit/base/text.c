@@ -133,11 +133,6 @@ static void operands(void)
 
 static void guesses(void)
 {
-	printable();
-	advised();
-	operands();
-	cpusets();
-	add();
 	is(guess("lists"), "list", "a letter too many");
 	is(guess("lst"), "list", "one that is missing");
 	is(guess("lisp"), "list", "another one");
@@ -254,4 +249,4 @@ static void causes(void)
 	ok(err.cause == 0, "a new error forgets it");
 }
 
-TESTS(guesses, uuids, addresses, words, numbers, causes)
+TESTS(printable, advised, operands, cpusets, add, guesses, uuids, addresses, words, numbers, causes)

@@ -27,6 +27,7 @@ static void json(void)
 {
 	struct json_out json;
 
+	setlocale(LC_CTYPE, "C.UTF-8");
 	memory_begin();
 	json_out_begin(&json, memory);
 	json_out_end(&json);
@@ -268,13 +269,4 @@ static void since(void)
 		ok(!events_since(&us, text, NOW), "not a time: %s", text);
 }
 
-int main(void)
-{
-	setlocale(LC_CTYPE, "C.UTF-8");
-	json();
-	table();
-	wrap();
-	since();
-	free(printed);
-	return tap_done();
-}
+TESTS(json, table, wrap, since)

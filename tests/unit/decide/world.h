@@ -37,8 +37,6 @@ struct row {
 	const char *says, *cards, *there, *result, *config, *requests;
 };
 
-#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
-
 struct setup {
 	struct inventory inv;
 	struct config config;
