@@ -145,6 +145,8 @@ static int lease_step(struct apply *apply, const struct step *step, struct appli
 	r = lease_get(apply->store, step->vgpu.id, &there, err);
 	if (r < 0)
 		return r;
+	if (r == 1 && there.state == LEASE_RESERVED && strcmp(there.domain, apply->request->uuid) == 0)
+		done->reservation = there;
 	done->now = lease_of(apply, step, step->kind == STEP_CREATE ? LEASE_CREATING : LEASE_ACTIVE);
 	done->kept = step->kind == STEP_KEEP;
 	/* The domain's own device keeps its origin. The device of a reservation is adopted. */
@@ -297,8 +299,8 @@ static void leave_hanging(struct applied *done)
 	forget_done(done);
 }
 
-/* 1: the lease is marked `releasing`, because the device may exist; 0: the lease is dropped, or not ours. */
-static int undo_lease(const struct apply *apply, const struct applied *done, bool drops, struct err *err)
+/* 1: the lease is marked `releasing`, because the device may exist; 0: dropped, a reservation again, or not ours. */
+static int undo_lease(const struct apply *apply, struct applied *done, bool drops, struct err *err)
 {
 	const char *id = done->now.vgpu.id;
 	struct lease lease;
@@ -311,7 +313,9 @@ static int undo_lease(const struct apply *apply, const struct applied *done, boo
 		lease = done->now;
 		r = 1;
 	}
-	if (r == 1 && (drops || lease.state == LEASE_RESERVED)) {
+	if (r == 1 && drops && *done->reservation.vgpu.id) {
+		r = lease_put(apply->store, &done->reservation, err);
+	} else if (r == 1 && (drops || lease.state == LEASE_RESERVED)) {
 		/* The recorded history is that of an earlier device with this ID. */
 		if (lease.state == LEASE_CREATING)
 			affinity_gone(apply->store, id);
@@ -339,14 +343,19 @@ static int undo(struct apply *apply, struct applied *done, bool drops, struct er
 	return r == 1 ? release_finish(apply->store, &policy, done->now.vgpu.id, by, by, err) : r;
 }
 
-/* Drops the leases of step `i` and all later steps. Leaves devices of an earlier round to apply_undo(). */
-static void drop_rest(struct apply *apply, const struct step *steps, size_t n, size_t i)
+/*
+ * Drops the leases of step `i` and all later steps. Leaves devices of an earlier round to apply_undo(). If the pGPU is
+ * only busy, the next round needs the domain's reservations: others must not take them until then.
+ */
+static void drop_rest(struct apply *apply, const struct step *steps, size_t n, size_t i, bool busy)
 {
 	for (; i < n; i++) {
 		struct applied *done = &apply->done[i];
 
 		if (steps[i].kind == STEP_KEEP && !done->kept)
 			continue;
+		if (!busy)
+			done->reservation = (struct lease){ 0 };
 		undo(apply, done, true, &(struct err){ 0 });
 		forget_done(done);
 	}
@@ -381,7 +390,7 @@ int apply_step(struct apply *apply, const struct step *steps, size_t n, size_t i
 	if (stays)
 		leave_hanging(done);
 	else if (r < 0)
-		drop_rest(apply, steps, n, i);
+		drop_rest(apply, steps, n, i, r == -EINPROGRESS);
 	else
 		event_log(made ? EVENT_CREATED : EVENT_ADOPTED, event_for(apply->request, &step->vgpu),
 			  "%s: domain %s: %s %s, %s on %s", apply->op, apply->request->name,

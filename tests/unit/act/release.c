@@ -208,6 +208,32 @@ static void kept_locks(void)
 	work_locks_end(&locks, NULL);
 }
 
+/* If others keep its pGPU busy, a start tries again in the next round. Until then it keeps what is reserved for it. */
+static void busy_pgpu(void)
+{
+	static const struct policy patient = { .lock_timeout_s = 60, .create_timeout_s = 1, .reserve_ttl_s = 60 };
+	struct step step = { .kind = STEP_CREATE, .vgpu = *MDEV(T4, "nvidia-222", A), .numa = UNKNOWN };
+	int lock = store_lock_pgpu(&store, T4, 0, &err);
+	const struct lease *lease;
+	struct apply apply;
+
+	apply_start(&apply, &store, &patient, &request, "prepare");
+	text_copy(step.vgpu.pgpu, sizeof(step.vgpu.pgpu), T4);
+	ok(apply_reserve(&apply, &step, 1, &err) == 0, "an arrival reserves a vGPU");
+	apply_end(&apply);
+	apply_start(&apply, &store, &patient, &request, "prepare");
+	must(apply_lease(&apply, &step, 1, &err));
+	ok_err(apply_step(&apply, &step, 1, 0, "", &err) == -EINPROGRESS, "the start finds its pGPU busy");
+	lease = lease_now(A);
+	ok(lease && lease->state == LEASE_RESERVED && lease->deadline_ms > sys_now_ms(), "the vGPU stays reserved");
+	close(lock);
+	must(apply_lease(&apply, &step, 1, &err));
+	ok_err(apply_step(&apply, &step, 1, 0, "", &err) == 0, "and is made once the pGPU is free");
+	apply_undo(&apply);
+	ok(!exists(A) && !lease_now(A), "an undo then leaves nothing");
+	apply_end(&apply);
+}
+
 /* A start whose device a process has open waits as long as both limits allow, and says which of them ended the wait. */
 static void still_open(void)
 {
@@ -258,4 +284,4 @@ static void drivers_time(void)
 }
 
 LIVE_TESTS("t4", "[policy]\ndriver_cleanup = 0\nrelease_timeout = 1\n", origins, told, marks, removals, definitions,
-	   taken_over, kept_locks, still_open, drivers_time)
+	   taken_over, kept_locks, busy_pgpu, still_open, drivers_time)
