@@ -4,11 +4,9 @@
 #
 # Prints TAP. Run by `make check-rpm`. It is installed into a tree that has a shell, and in place of systemctl what writes down
 # what it is told: what the package does, not what systemd then does. It is built without optimization, which nothing here sees.
-set -u
 . "$(dirname "$0")/lib/tap.sh"
 cd "$builddir" || exit 1
 unset MAKEFLAGS MFLAGS MAKELEVEL DESTDIR
-export LC_ALL=C
 
 needs rpmbuild rpmlint
 work=$(mktemp -d) || exit

@@ -1,8 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A simulated host for the tests of the command. Sourced; needs root and /dev/fuse.
-set -u
-export LC_ALL=C
 . "${BASH_SOURCE[0]%/*}/host.sh"
 hook=$builddir/hooks/qemu tmp=$work
 

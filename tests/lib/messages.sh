@@ -68,13 +68,12 @@ message() { tap_fill text "$@" && printf '%s\n' "$tap_filled"; }
 # says_times KEY [ARG...] [-- KEY [ARG...]]...: prints how many lines of standard input hold the message, or all of them in
 # this order. A gap whose argument is missing, or '*', holds anything.
 says_times() {
-	local line tap_filled times=0 pattern='*' words
+	local line tap_filled tap_before tap_behind times=0 pattern='*'
 	while [ $# -gt 0 ]; do
-		words=()
-		while [ $# -gt 0 ] && [ "$1" != -- ]; do words+=("$1") && shift; done
-		tap_fill pattern "${words[@]}" || return
+		tap_split "$@"
+		tap_fill pattern "${tap_before[@]}" || return
 		pattern+=$tap_filled'*'
-		shift $(($# > 0))
+		set -- "${tap_behind[@]}"
 	done
 	while IFS= read -r line || [ -n "$line" ]; do
 		# shellcheck disable=SC2053 # A pattern it is.

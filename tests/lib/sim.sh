@@ -1,7 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # For tests of the simulated host, which they start themselves in $root: "$sim" "$root" MODEL. Sourced first.
-set -u
 . "${BASH_SOURCE[0]%/*}/host.sh"
 # shellcheck disable=SC2034 # Read by the tests.
 tmp=$work control=$root/.kernel/control sys=$root/sys

@@ -6,6 +6,8 @@
 #
 # Each script ends with tap_done. What a program says is looked up in a table: see messages.sh. Called by hand, from any
 # directory, a test finds its tree, built in build/: $srcdir and $builddir, unless they are in the environment.
+set -u
+export LC_ALL=C
 
 # shellcheck source=tests/lib/messages.sh
 . "${BASH_SOURCE[0]%/*}/messages.sh"

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # That the rules of tests/lint/layers.sh, messages.sh, refusals.py, documents.py, manuals.py and language.py catch what they
 # are for: each is broken once, in a copy of the tree. Prints TAP.
-set -u
-export LC_ALL=C
 . "$(dirname "$0")/../lib/tap.sh"
 cd "$srcdir" || exit 1
 

@@ -5,8 +5,7 @@
 #
 # `layers.sh --tree DIR` only looks at the includes below DIR, and prints what is wrong: so that tests/lint/broken.sh
 # can show that each rule catches what it is for.
-set -u
-export LC_ALL=C
+. "$(dirname "$0")/../lib/tap.sh"
 
 # From the ground up; directories joined by + are siblings, which never include each other.
 order='base sys model config domain state look decide act libvirt check cli+handler+sim+hooks'
@@ -73,7 +72,6 @@ if [ "${1:-}" = --tree ]; then
 	exit
 fi
 
-. "$(dirname "$0")/../lib/tap.sh"
 cd "$srcdir" || exit 1
 
 nothing "a file includes only its own directory and those before it, private headers from their own only" "$(includes)"

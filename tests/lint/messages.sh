@@ -3,8 +3,7 @@
 # The table of messages and the tests that use it fit: no key is missing, no line is left over. Prints TAP.
 #
 # `messages.sh --tree DIR` only looks at the tests below DIR, and prints what is wrong: tests/lint/broken.sh.
-set -u
-export LC_ALL=C
+. "$(dirname "$0")/../lib/tap.sh"
 
 key='M_[A-Z0-9_]+' tab=$'\t'
 table=tests/lib/messages
@@ -29,7 +28,6 @@ if [ "${1:-}" = --tree ]; then
 	exit
 fi
 
-. "$(dirname "$0")/../lib/tap.sh"
 cd "$srcdir" || exit 1
 nothing "each message that a test looks for is in the table, and each that is there is looked for" "$(wrong)"
 nothing "each refusal that a test looks for is in doc/troubleshooting.md" "$(python3 tests/lint/refusals.py tested 2>&1)"

@@ -3,9 +3,7 @@
 # What a reader of the code relies on, one rule a test: layout, size, layers, static analysis, scripts, documents.
 # Run by `make lint`, which says where the tree is (srcdir), where it was built (builddir) and how it is compiled (LINT_FLAGS).
 # With LINT=quick in the environment the analyzers are left out.
-set -u
 cd "${srcdir:?run it with: make lint}" || exit 1
-export LC_ALL=C
 
 . tests/lib/tap.sh
 

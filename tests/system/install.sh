@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # make install and uninstall, for a host (no DESTDIR) and for a package (DESTDIR).
-set -u
 . "$(dirname "$0")/../lib/tap.sh"
 cd "$builddir" || exit 1
 

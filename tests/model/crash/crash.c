@@ -144,7 +144,7 @@ static void end_lease(bool released)
 {
 	struct lease lease;
 
-	must(store_lock(&store, 1000, &err));
+	must(store_lock(&store, 60000, &err));
 	if (lease_get(&store, A, &lease, &err) == 1) {
 		if (released)
 			lease.state = LEASE_RELEASING;
@@ -205,7 +205,7 @@ static bool adopted_stays(const char *xml)
 	int leases;
 	bool good = call("release", xml) == 0 && ours(&leases) == 1 && leases == 0;
 
-	kernel_remove(&live.tree.host, MDEV("", "", A), 1000, &err);
+	kernel_remove(&live.tree.host, MDEV("", "", A), 60000, &err);
 	return good && is_empty();
 }
 
@@ -213,8 +213,8 @@ static bool orphans_or_not(const char *xml)
 {
 	bool good = released(xml);
 
-	kernel_remove(&live.tree.host, MDEV("", "", ORPHAN1), 1000, &err);
-	kernel_remove(&live.tree.host, MDEV("", "", ORPHAN2), 1000, &err);
+	kernel_remove(&live.tree.host, MDEV("", "", ORPHAN1), 60000, &err);
+	kernel_remove(&live.tree.host, MDEV("", "", ORPHAN2), 60000, &err);
 	return good;
 }
 

@@ -3,7 +3,6 @@
 # What is read of a nova.conf means what Nova takes it for: 1,000 hosts' files, read by the project and by oslo.config with
 # Nova's options, make the same pool, or are refused by both. What only Nova reads, as $name, is refused with the section to
 # write in vgpu-lease.conf. With NOVA_TREE Nova itself reads them, as nova-compute does.
-set -u
 . "$(dirname "$0")/../../lib/tap.sh"
 . "$(dirname "$0")/python.sh"
 

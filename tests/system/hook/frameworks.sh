@@ -27,7 +27,7 @@ start() { # FRAMEWORK MODEL
 is_pci() { [ "$1" = variant ] || [ "$1" = vf ]; }
 
 # id FRAMEWORK N: what the domain number N names: a UUID of its own, or the VF number N.
-id() { if is_pci "$1"; then echo "${vfs[$2]}"; else printf '%08x-0000-4000-8000-00000000000a' "$2"; fi; }
+id() { if is_pci "$1"; then echo "${vfs[$2]-}"; else printf '%08x-0000-4000-8000-00000000000a' "$2"; fi; }
 
 domain() {
 	local of=("vm$2" "$(domain_uuid "$2")" "$3")

@@ -31,7 +31,7 @@ static int adopt(const struct lease *there, struct lease *after)
 	struct world world = { .store = &store, .inv = w.inv };
 	int r;
 
-	must(store_lock(&store, 1000, &err));
+	must(store_lock(&store, 60000, &err));
 	r = adopt_device(&world, "test", &request, &w.devs[0], there, &err);
 	*after = (struct lease){ 0 };
 	if (lease_get(&store, A, after, &err) == 1)

@@ -123,7 +123,7 @@ static void reserved(void)
 
 	tree_remove(&live.tree, "run/libvirt/qemu/vm.xml");
 	lease_drop(&store, VF, &err);
-	must(kernel_remove(&live.tree.host, VARIANT(VF, "nvidia-1145"), 1000, &err));
+	must(kernel_remove(&live.tree.host, VARIANT(VF, "nvidia-1145"), 60000, &err));
 	make(VARIANT(VF, "nvidia-1147"));
 	config.policy.reclaim_grace_s = 0;
 	lease.vgpu.framework = FW_VARIANT;

@@ -51,7 +51,7 @@ static void news(void)
 	make(MDEV("mtty", "mtty-1", A));
 	ok(strstr(pass(&next), A) != NULL, "a foreign vGPU is reported");
 	ok(!strstr(pass(&next), A), "once");
-	must(kernel_remove(&live.tree.host, MDEV("mtty", "mtty-1", A), 1000, &err));
+	must(kernel_remove(&live.tree.host, MDEV("mtty", "mtty-1", A), 60000, &err));
 	pass(&next);
 	make(MDEV("mtty", "mtty-1", A));
 	ok(strstr(pass(&next), A) != NULL, "and anew after it was gone");

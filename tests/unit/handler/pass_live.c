@@ -227,7 +227,7 @@ static void released_meanwhile(void)
 		struct leases marked;
 
 		sys_sleep_ms(50);
-		_exit(release_mark(&store, GUEST(8), sys_now_ms(), 1000, &marked, &err) == 0 && marked.n == 1 ? 0 : 1);
+		_exit(release_mark(&store, GUEST(8), sys_now_ms(), 60000, &marked, &err) == 0 && marked.n == 1 ? 0 : 1);
 	}
 	ok(release_now(&store, &config.policy, &lease, INT64_MAX, &err) == -EBUSY,
 	   "what is open is not released by command");

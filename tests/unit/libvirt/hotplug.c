@@ -27,7 +27,7 @@ static void begin(bool has)
 	free(fake.record);
 	fake = (struct fake){ .running = true, .has_a = has, .has_b = has };
 	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
-		must(kernel_remove(&live.tree.host, MDEV("mtty", "mtty-1", ids[i]), 1000, &err));
+		must(kernel_remove(&live.tree.host, MDEV("mtty", "mtty-1", ids[i]), 60000, &err));
 		must(lease_drop(&store, ids[i], &err));
 		if (!has)
 			continue;

@@ -48,7 +48,7 @@ static void look(bool wide)
 	s.wide = wide;
 	must(resolve_request(&s, &err));
 	must(survey_ahead(&s, INT64_MAX, &err));
-	must(store_lock(&store, 1000, &err));
+	must(store_lock(&store, 60000, &err));
 	must(survey_read(&s, &err));
 	if (wide)
 		fate_mark(&s);
@@ -96,7 +96,7 @@ static void openers(void)
 	look(false);
 	ok(!s.users, "nor of one that is not there");
 	tree_add(&tree, MDEV_ON(CARD, "nvidia-222", B));
-	ok(store_lock(&store, 1000, &err) == 0 && survey_read(&s, &err) == 1 &&
+	ok(store_lock(&store, 60000, &err) == 0 && survey_read(&s, &err) == 1 &&
 		   s.inv.devices[1].facts.opened == OPEN_UNKNOWN,
 	   "one that came after the search may be open, and under the lock there is no search");
 	store_unlock(&store);
