@@ -248,7 +248,6 @@ __attribute__((noinline)) static int dry_plan(struct hook *hook, const struct op
 	return r;
 }
 
-/* Prints the steps on stderr, and the new XML on stdout. */
 static int dry_run(struct hook *hook, const struct operation *operation, struct err *err)
 {
 	autostore struct store store = STORE_NONE;

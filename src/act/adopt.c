@@ -146,7 +146,6 @@ static int judge_attached(struct gc *c, const struct running_domain *domain, con
 	char why[REASON_SIZE];
 	int r = 0;
 
-	/* The usual case: the domain has an active lease. */
 	if (lease && lease->state == LEASE_ACTIVE && strcmp(lease->domain, domain->uuid) == 0)
 		return 0;
 	facts.at_work = lease && store_locked_vgpu(c->world.store, lease->vgpu.id);

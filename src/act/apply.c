@@ -330,7 +330,6 @@ static int undo_lease(const struct apply *apply, struct applied *done, bool drop
 	return r;
 }
 
-/* A device that cannot be removed keeps its lease. */
 static int undo(struct apply *apply, struct applied *done, bool drops, struct err *err)
 {
 	struct policy policy = *apply->policy;

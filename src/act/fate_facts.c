@@ -11,7 +11,7 @@
 #include "look/looked.h"
 #include "sys/log.h"
 
-/* 1: open; 0: not open; negative: unknown. `why` has the reason for 1 and negative. */
+/* As vfio_users_open(), with `why` unless it is closed. */
 static int is_open(const struct fate_look *look, const char *id, char why[REASON_SIZE])
 {
 	struct err err;

@@ -73,7 +73,6 @@ static void judge_lease(struct gc *c, const struct lease *lease)
 	item->vgpu = lease->vgpu;
 	item->lease = *lease;
 	item->exists = inventory_presence(&c->world.inv, c->world.store->host, &lease->vgpu);
-	/* A plain VF is never removed. */
 	item->removes = item->exists == PRESENT && lease->vgpu.framework != FW_VF &&
 			release_removes(c->world.store, lease);
 	fate_lease(&item->fate, &c->look, lease, item->exists);

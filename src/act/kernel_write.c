@@ -96,7 +96,6 @@ const char *kernel_advice(enum kernel_step step, enum kernel_driver driver, int 
 	return "";
 }
 
-/* Sets the text of a failed write: the kernel's error and its meaning. */
 static void refused(struct err *err, enum kernel_step step, enum kernel_driver driver, int code)
 {
 	const char *advice = kernel_advice(step, driver, code);

@@ -37,10 +37,7 @@ struct lifecycle {
  */
 int lifecycle_prepare(const struct lifecycle *lifecycle, struct err *err);
 
-/*
- * `prepare begin` of a domain without a vGPU: creates the missing mdevs of the definition of a suspended Nova instance,
- * so that Nova can attach them. A failure is only logged.
- */
+/* `prepare begin` of a suspended Nova instance: creates the missing mdevs of its definition. Only logs a failure. */
 void lifecycle_resumed(const struct lifecycle *lifecycle, const char *defined, size_t len);
 
 /*

@@ -109,7 +109,6 @@ int lifecycle_refuse_running(const struct world *world, struct err *err)
 	return runs ? err_set(err, EEXIST, "it runs on this host already: its vGPUs are left as they are") : 0;
 }
 
-/* Keeps only the mdevs that do not exist. Returns the number of kept mdevs. */
 static size_t keep_missing(struct domxml *definition, const struct host *host)
 {
 	const struct request *request = domxml_request(definition);

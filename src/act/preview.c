@@ -132,7 +132,6 @@ int preview_decide(struct preview *p, const struct lifecycle *lifecycle, enum pl
 		r = look_at_leases(p, err);
 	if (r == 0 || mode != PLAN_PREPARE)
 		return r;
-	/* If the leases of a start cannot be written, the start may continue without leases. */
 	why = *err;
 	if (unleased_check(lifecycle, planned ? &p->plan : NULL, &p->world.leases, r, err) < 0)
 		return -err->code;

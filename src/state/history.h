@@ -66,8 +66,8 @@ void failure_forget(const struct store *store, const char *pgpu);
 size_t failure_list(const struct store *store, struct failure **out);
 
 /*
- * Cards whose drivers do not answer reads: silent_recall() reads what other processes have found, silent_note() records
- * what this one has. The store calls both. Without its lock two writers can lose a record, which costs one more read.
+ * Cards whose drivers do not answer reads, as found by other processes and by this one. The store calls both. Without
+ * its lock two writers can lose a record, which costs one more read.
  */
 void silent_recall(const struct store *store);
 void silent_note(const struct store *store);

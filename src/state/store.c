@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * Opens the state, checks whether it is fit for a start, and locks it: flock(2) of whole files, and fcntl(2) locks of
- * single bytes of the file `work`.
- */
+/* Opens the state and locks it: flock(2) of whole files, and fcntl(2) locks of single bytes of the file `work`. */
 #include "state/store.h"
 
 #include <errno.h>
