@@ -46,7 +46,7 @@ static bool better(const struct planner *p, const struct candidate *a, const str
 		[BY_NODE] = a->near - b->near,
 		[BY_SHARE] = fuller > 1e-9 || fuller < -1e-9 ? fills * fuller : 0,
 		[BY_SIZE] = sizes ? -fills * larger : 0,
-		[BY_ADDRESS] = strcmp(b->card->address, a->card->address),
+		[BY_ADDRESS] = strcmp(a->card->address, b->card->address) < 0 ? 1 : -1,
 	};
 
 	*rule = BY_FAILURE;
