@@ -38,7 +38,7 @@ struct hook {
 	const char *guest, *op, *subop, *extra; /* libvirt's four arguments; NULL: --help or --version */
 	struct host host;
 	struct config config;
-	bool read; /* read_host() has opened the host and tried to read the configuration */
+	bool read; /* read_host() has opened the host and, with the power to lease, tried to read the configuration */
 	char *xml;
 	size_t len;
 	char name[SHOWN_NAME]; /* cut, to leave space for the reason and the fix */

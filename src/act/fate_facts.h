@@ -13,7 +13,7 @@ struct fate_look {
 	bool note;                     /* record signs of use, and when a device was first seen free */
 	bool unused;                   /* devices that were not made for a guest may also be removed */
 	const struct running *running; /* the running domains with their devices; NULL: only `disk` is searched */
-	const struct leases *seen;     /* leases whose domain had the device at the last look; NULL: none */
+	const struct leases *seen;     /* leases whose domain had the device at this or an earlier look; NULL: none */
 };
 
 void fate_lease(struct fate *fate, const struct fate_look *look, const struct lease *lease, enum presence exists);

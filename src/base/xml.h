@@ -47,10 +47,7 @@ const char *xml_ns(const struct xml_elem *elem);
 const struct xml_elem *xml_child(const struct xml_elem *elem, const char *ns, const char *name);
 const struct xml_elem *xml_next(const struct xml_elem *elem, const char *ns, const char *name);
 
-/*
- * The value of the first attribute of this name, with any declared prefix, as in libvirt; NULL: none, or `elem` is
- * NULL.
- */
+/* The value of the first attribute of this name, with any prefix, as in libvirt; NULL: none, or `elem` is NULL. */
 const char *xml_attr(const struct xml_elem *elem, const char *name);
 
 /*

@@ -174,10 +174,7 @@ int check_plan(struct check *check, const struct config *config, const struct re
 	return r;
 }
 
-/*
- * Reads the host into check->world. If the leases cannot be read, sets check->no_start and leaves check->world without
- * leases.
- */
+/* Reads the host into check->world. If no leases can be read, sets check->no_start, and the world is without them. */
 static int look_at_host(struct check *check, struct store *none, struct err *err)
 {
 	struct world *world = check->world;

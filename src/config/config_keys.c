@@ -225,7 +225,7 @@ static int add_address(const struct setting *t, char *item)
 		r = check_spelling(t, item, address);
 	if (r == 0)
 		r = add_item(t, &s->addresses, &s->naddresses, SECTION_ADDRESSES_MAX, "addresses", address);
-	/* The message about a shared address has its own advice. */
+	/* check_addresses() gives other advice than the usual one for nova.conf. */
 	if (r == 0)
 		s->addresses[s->naddresses - 1].at.nova = false;
 	return r;

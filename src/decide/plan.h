@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * Decides which vGPU a domain gets and on which parent, or why it gets none. Each rule is a row in
- * tests/unit/decide/plan_rows.h.
- */
+/* Decides which vGPU a domain gets, and on which parent. Each rule is a row in tests/unit/decide/plan_rows.h. */
 #pragma once
 
 #include <stdbool.h>

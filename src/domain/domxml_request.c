@@ -12,10 +12,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 
-/*
- * Copies an attribute; "" if it is missing or invalid. -EINVAL: too long, or not printable ASCII, as sysfs and records
- * need it.
- */
+/* Copies an attribute; "": missing or invalid. -EINVAL: too long, or not printable ASCII, as records need it. */
 static int take_attr(char *dst, size_t size, const struct xml_elem *elem, const char *attr, const char *whose,
 		     struct err *err)
 {

@@ -53,7 +53,7 @@ int hostdev_filter_refuse_other(const struct request *request, const struct host
 int hostdev_filter_request(struct domxml *doc, const struct host *host, const struct config *config, bool starts,
 			   struct err *err);
 
-/* Decides which UUIDs are placeholders. Every parsed document needs this or hostdev_filter_keep() before use. */
+/* Decides which UUIDs are placeholders. Needed, unless hostdev_filter_keep() is called, before `any` is read. */
 void placeholder_settle(struct domxml *doc, const struct host *host);
 
 /*

@@ -136,7 +136,7 @@ int inv_read_available(const char *card, int dir, const char *type)
 
 	if (len < 0 || !text_number(text, INT_MIN, INT_MAX, &n))
 		return len < 0 ? (int)len : -EINVAL;
-	/* A driver that does not enforce the limit can report a negative number (mtty before kernel 6.1). */
+	/* A driver that does not enforce the limit can report a negative number (mtty of kernel 5.10). */
 	return n > 0 ? (int)n : 0;
 }
 

@@ -18,7 +18,7 @@
 
 enum {
 	NEEDLE_SIZE = 96,
-	FILE_MAX = 64 << 20,     /* larger than any file that libvirt parses */
+	FILE_MAX = 64 << 20,     /* larger than any file that libvirt writes */
 	SAVED_XML_MAX = 1 << 20, /* the first bytes of a saved image, which contain its XML */
 };
 

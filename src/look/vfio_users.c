@@ -327,8 +327,8 @@ void vfio_users_free(struct vfio_users *users)
 }
 
 /*
- * Returns who has the device open whose number is in an attribute; 0: nobody, or the attribute is missing; negative: it
- * cannot be read. Sets *has_node if the device has a node, so that a process can have it open.
+ * Returns the process that has the device numbered in the attribute `path` open; 0: none, or no such attribute;
+ * negative: `path` cannot be read. Sets *has_node if the device has a node, which a process can open.
  */
 static int find_user(const struct vfio_users *users, int dir, const char *path, bool *has_node)
 {
