@@ -34,6 +34,9 @@ static void look_at_directory(struct check *check, const char *path)
 {
 	int r = store_check_dir(check->host, path);
 
+	/* -ENOTDIR also means that a directory above it is a file, which is reported once. */
+	if (!sys_exists(check->host->root, path))
+		return;
 	check_at_path(check, path);
 	if (r == -ENOTDIR)
 		check_fail(check, "remove that file; the directory is created when it is needed", "is not a directory");

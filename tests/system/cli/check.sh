@@ -233,6 +233,7 @@ among FAIL state "$root/run/vgpu-lease/leases: *" "a directory that others may w
 chmod 700 "$root/run/vgpu-lease/leases"
 mv "$root/run/vgpu-lease" "$root/run/elsewhere" && : >"$root/run/vgpu-lease"
 among FAIL state "$root/run/vgpu-lease: *not a directory*remove that file*" "a file in the place of a directory"
+is "$(grep -c '^FAIL state .*not a directory' <<<"$notes")" 1 "the directories that would be below it are not reported"
 is "$(grep -c 'permissions\|chown' <<<"$notes")" 0 "without the fix of another cause"
 reports "that of the refusal, too" call prepare begin 3 nvidia-222 -- M_NOT_A_DIRECTORY /run/vgpu-lease
 rm "$root/run/vgpu-lease" && mv "$root/run/elsewhere" "$root/run/vgpu-lease"
