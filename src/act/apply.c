@@ -146,7 +146,7 @@ static int lease_step(struct apply *apply, const struct step *step, struct appli
 	if (r < 0)
 		return r;
 	if (r == 1 && there.state == LEASE_RESERVED && strcmp(there.domain, apply->request->uuid) == 0)
-		done->reservation = there;
+		done->reserved_ms = there.deadline_ms;
 	done->now = lease_of(apply, step, step->kind == STEP_CREATE ? LEASE_CREATING : LEASE_ACTIVE);
 	done->kept = step->kind == STEP_KEEP;
 	/* The domain's own device keeps its origin. The device of a reservation is adopted. */
@@ -300,7 +300,7 @@ static void leave_hanging(struct applied *done)
 }
 
 /* 1: the lease is marked `releasing`, because the device may exist; 0: dropped, a reservation again, or not ours. */
-static int undo_lease(const struct apply *apply, struct applied *done, bool drops, struct err *err)
+static int undo_lease(const struct apply *apply, const struct applied *done, bool drops, struct err *err)
 {
 	const char *id = done->now.vgpu.id;
 	struct lease lease;
@@ -313,8 +313,11 @@ static int undo_lease(const struct apply *apply, struct applied *done, bool drop
 		lease = done->now;
 		r = 1;
 	}
-	if (r == 1 && drops && *done->reservation.vgpu.id) {
-		r = lease_put(apply->store, &done->reservation, err);
+	/* Not where it was reserved first: another domain may have that place by now. */
+	if (r == 1 && drops && done->reserved_ms && lease.state == LEASE_CREATING) {
+		lease.state = LEASE_RESERVED;
+		lease.deadline_ms = done->reserved_ms;
+		r = lease_put(apply->store, &lease, err);
 	} else if (r == 1 && (drops || lease.state == LEASE_RESERVED)) {
 		/* The recorded history is that of an earlier device with this ID. */
 		if (lease.state == LEASE_CREATING)
@@ -354,7 +357,7 @@ static void drop_rest(struct apply *apply, const struct step *steps, size_t n, s
 		if (steps[i].kind == STEP_KEEP && !done->kept)
 			continue;
 		if (!busy)
-			done->reservation = (struct lease){ 0 };
+			done->reserved_ms = 0;
 		undo(apply, done, true, &(struct err){ 0 });
 		forget_done(done);
 	}

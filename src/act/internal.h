@@ -18,12 +18,12 @@ static inline int64_t sooner(int64_t a_ms, int64_t b_ms)
 
 /* What one run has done for one vGPU of the request. */
 struct applied {
-	struct lease now; /* as this run wrote it; since_ms 0: not written yet; empty vgpu.id: nothing was done */
-	struct lease reservation; /* of this domain, which `now` replaced; empty vgpu.id: none */
-	int work;                 /* the vGPU's work lock; -1: not held */
-	bool kept;                /* the domain had the device before: an undo leaves the lease */
-	bool released;            /* the device is from an unfinished release */
-	bool made;                /* an undo removes the device */
+	struct lease now;    /* as this run wrote it; since_ms 0: not written yet; empty vgpu.id: nothing was done */
+	int64_t reserved_ms; /* deadline of this domain's reservation that `now` replaced; 0: none */
+	int work;            /* the vGPU's work lock; -1: not held */
+	bool kept;           /* the domain had the device before: an undo leaves the lease */
+	bool released;       /* the device is from an unfinished release */
+	bool made;           /* an undo removes the device */
 };
 
 struct apply {

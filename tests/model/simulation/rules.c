@@ -334,6 +334,9 @@ void ledger_written(int dir, const char *name)
 		check_change(was, &lease);
 	if (was)
 		check_revived(was, &lease);
+	if (was && was->state == LEASE_CREATING && lease.state == LEASE_RESERVED &&
+	    (strcmp(was->vgpu.pgpu, lease.vgpu.pgpu) != 0 || strcmp(was->vgpu.type, lease.vgpu.type) != 0))
+		broken("%s is reserved again on %s, where others may have taken its place", name, lease.vgpu.pgpu);
 	check_origin(&lease);
 	/* Whoever finds a creation that was broken off cannot tell who made the device. */
 	if (device && !device->ours && !has_other_type(device, &lease) &&

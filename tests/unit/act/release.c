@@ -218,6 +218,7 @@ static void busy_pgpu(void)
 {
 	static const struct policy patient = { .lock_timeout_s = 60, .create_timeout_s = 1, .reserve_ttl_s = 60 };
 	struct step step = { .kind = STEP_CREATE, .vgpu = *MDEV(T4, "nvidia-222", A), .numa = UNKNOWN };
+	struct step other = { .kind = STEP_CREATE, .vgpu = *MDEV(OTHER_CARD, "nvidia-223", A), .numa = UNKNOWN };
 	int lock = store_lock_pgpu(&store, T4, 0, &err);
 	const struct lease *lease;
 	struct apply apply;
@@ -231,6 +232,15 @@ static void busy_pgpu(void)
 	ok_err(apply_step(&apply, &step, 1, 0, "", &err) == -EINPROGRESS, "the start finds its pGPU busy");
 	lease = lease_now(A);
 	ok(lease && lease->state == LEASE_RESERVED && lease->deadline_ms > sys_now_ms(), "the vGPU stays reserved");
+	close(lock);
+	lock = store_lock_pgpu(&store, OTHER_CARD, 0, &err);
+	text_copy(other.vgpu.pgpu, sizeof(other.vgpu.pgpu), OTHER_CARD);
+	must(apply_lease(&apply, &other, 1, &err));
+	ok_err(apply_step(&apply, &other, 1, 0, "", &err) == -EINPROGRESS, "another pGPU is busy, too");
+	lease = lease_now(A);
+	ok(lease && lease->state == LEASE_RESERVED && strcmp(lease->vgpu.pgpu, OTHER_CARD) == 0 &&
+		   strcmp(lease->vgpu.type, "nvidia-223") == 0,
+	   "the vGPU stays reserved there, as others may have taken its first place meanwhile");
 	close(lock);
 	must(apply_lease(&apply, &step, 1, &err));
 	ok_err(apply_step(&apply, &step, 1, 0, "", &err) == 0, "and is made once the pGPU is free");
