@@ -95,12 +95,15 @@ static void look_at_lease(struct domxml *doc, const struct xml_elem *lease)
 	}
 }
 
-/* True if the element seems to be meant for vgpu-lease, by its namespace, or as a <lease> with a <device>. */
-static bool is_meant(const struct xml_elem *elem)
+/*
+ * True if the element seems to be meant for vgpu-lease, by its namespace, or as a <lease> with a <device>. `ns` is the
+ * beginning of the namespace, because millions of elements can share a long one.
+ */
+static bool is_meant(const struct xml_elem *elem, const char *ns)
 {
 	char word[WORD_SIZE];
 
-	if (strcasestr(xml_ns(elem), "vgpu-lease"))
+	if (strcasestr(ns, "vgpu-lease"))
 		return true;
 	return strcmp(shown(word, xml_name(elem)), "lease") == 0 &&
 	       (xml_child(elem, NULL, "device") || xml_child(elem, NULL, "vgpu:device"));
@@ -126,7 +129,7 @@ static void look_at_metadata(struct domxml *doc, const struct xml_elem *metadata
 		} else if (ours) {
 			seen = true;
 			look_at_lease(doc, child);
-		} else if (is_meant(child)) {
+		} else if (is_meant(child, ns)) {
 			remark_add(&doc->remarks, "write xmlns:vgpu='" DOMXML_NS "'",
 				   "<%s> in <metadata> is ignored: its namespace is '%s'", shown(word, xml_name(child)),
 				   ns);

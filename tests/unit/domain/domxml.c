@@ -199,6 +199,28 @@ static void many_elements(void)
 		printf("# %.3f and %.3f seconds\n", one, most);
 }
 
+/* All elements of the metadata have one namespace, of 1 MiB. */
+static void long_namespace(void)
+{
+	enum { LENGTH = 1 << 20, OTHERS = 20000 };
+	static const char other[] = "<a:b/>";
+	static char xml[LENGTH + OTHERS * sizeof(other) + 1024];
+	char *end = stpcpy(xml, "<domain><name>a</name>" UUID_XML "<metadata xmlns:a='");
+	double seconds;
+	clock_t began;
+
+	end = (char *)memset(end, 'x', LENGTH) + LENGTH;
+	end = stpcpy(end, "'>");
+	for (int i = 0; i < OTHERS; i++)
+		end = stpcpy(end, other);
+	stpcpy(end, "</metadata></domain>");
+	began = clock();
+	ok(request_of(xml, 0)->nvgpus == 0, "a document with a long namespace is read");
+	seconds = (double)(clock() - began) / CLOCKS_PER_SEC;
+	if (!ok(seconds < 1, "a long namespace is not searched for each element"))
+		printf("# %.3f seconds\n", seconds);
+}
+
 static void pci_devices(void)
 {
 	/* NULL: it is left for libvirt to refuse. */
@@ -407,4 +429,5 @@ static void hostile(void)
 	parse_bytes("", 0, 0);
 }
 
-TESTS(loading, identity, mdevs, many, many_elements, pci_devices, metadata, bad_metadata, nearness, hostile)
+TESTS(loading, identity, mdevs, many, many_elements, long_namespace, pci_devices, metadata, bad_metadata, nearness,
+      hostile)
