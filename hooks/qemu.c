@@ -196,7 +196,7 @@ static int gate(struct hook *hook, enum count_op what, struct err *err)
 static int read_owner(struct hook *hook, struct err *err)
 {
 	if (!domxml_peek_uuid(hook->uuid, hook->xml, hook->len)) {
-		if (domxml_parse(&hook->doc, hook->xml, hook->len, 0, err) < 0)
+		if (domxml_parse(&hook->doc, hook->xml, hook->len, DOMXML_IDENTITY, err) < 0)
 			return -err->code;
 		memcpy(hook->uuid, domxml_request(hook->doc)->uuid, sizeof(hook->uuid));
 	}

@@ -161,6 +161,8 @@ static int read_all(struct domxml *doc, const struct xml_doc *tree, unsigned int
 		return err_set(err, EINVAL, "not a domain XML: the root element is not <domain>");
 	if (read_identity(&doc->request, domain, flags & DOMXML_FILE, err) < 0)
 		return -err->code;
+	if (flags & DOMXML_IDENTITY)
+		return 0;
 	if (flags & DOMXML_SUSPENDED)
 		return read_suspended(doc, domain, err);
 	if (request_read(doc, domain, domain, flags & DOMXML_ALL_PCI, err) < 0)

@@ -34,6 +34,7 @@ bool domxml_peek_uuid(char out[UUID_SIZE], const char *xml, size_t len);
 enum {
 	DOMXML_ALL_PCI = 1,   /* request all PCI hostdevs, even without a <vgpu:device>; domxml_keep() can drop them */
 	DOMXML_FILE = 2,      /* accept a missing <uuid>, as "", because the domain may not be defined yet */
+	DOMXML_IDENTITY = 4,  /* read only UUID and name, so that an error in the metadata does not stop a release */
 	DOMXML_SUSPENDED = 8, /* read the vGPUs of the metadata's suspend record; not for domxml_rewrite() */
 	DOMXML_LARGE = 32,    /* above DOMXML_MAX, with no hostdev that can be a vGPU: succeed unread, with no name */
 };
@@ -72,7 +73,7 @@ void remarks_free(struct remarks *remarks);
 
 #define autoremarks __attribute__((cleanup(remarks_free)))
 
-/* `doc` owns the results. With DOMXML_SUSPENDED, there are no remarks. */
+/* `doc` owns the results. With DOMXML_SUSPENDED or DOMXML_IDENTITY, there are no remarks. */
 const struct remarks *domxml_remarks(const struct domxml *doc);
 const struct request *domxml_request(const struct domxml *doc);
 

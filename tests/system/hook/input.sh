@@ -227,6 +227,10 @@ is "$(leases)" 1 "a VF, too"
 passes "is released by such a release" hook vm release end - <"$work/large-vf.xml"
 is "$(leases)" 0 "with its lease"
 prepare
+passes "nor does an error in the metadata stop a release, though the UUID comes first" hook vm release end - \
+	< <(sed 's|<name>.*</name>||; s|</uuid>|&<name>one-vgpu</name>|; s|<vgpu:device |&address="0000:41:00.4" |' "$vm")
+is "$(devices)$(leases)" 0 "and all of it is released"
+prepare
 passes "a release whose XML is cut behind the UUID releases" hook vm release end - < <(sed '/<\/uuid>/q' "$vm"; echo "mdev")
 is "$(devices)$(leases)" 0 "all of it, too"
 

@@ -87,6 +87,8 @@ static void identity(void)
 	   "a file to be defined may leave the UUID to libvirt");
 	ok(request_of("<domain><name>a</name><uuid/></domain>", DOMXML_FILE)->uuid[0] == '\0' && doc,
 	   "or leave it empty");
+	is(request_of(DOMAIN(LEASE("<v:device/>"), MDEV_XML("x")), DOMXML_IDENTITY)->uuid, VM,
+	   "who only asks for the identity gets it whatever else is wrong");
 	peeked("<domain type='kvm' id='1'>\n  <name>a&gt;b</name>\n  " UUID_XML "\n  <metadata>", VM,
 	       "the UUID is told from what libvirt prints first, whatever follows");
 	peeked("<domain a='>'><name></name><uuid>67A42C8B111140008000000000000001</uuid>", VM, "as libvirt reads it");
