@@ -216,7 +216,7 @@ on() { # HOST COMMAND...
 }
 there eval "$(declare -f device_of extra_of bring_up bring_down act busy all_done begin finish plug unplug shot shot_guest \
 	start_killing stop_killing shot_handler shot_gc soon pause children_of killed tell_killed send one_that_runs running \
-	in_qemu leases_fit devices_fit in_peace domains restart_libvirtd see_the_dead end_all gives_all_back tell_ends)"
+	in_qemu leases_fit devices_fit in_peace domains restart_libvirtd the_dead none_is_dead see_the_dead end_all gives_all_back tell_ends)"
 bring_up
 there bring_up
 start_killing
