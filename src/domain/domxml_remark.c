@@ -95,10 +95,7 @@ static void look_at_lease(struct domxml *doc, const struct xml_elem *lease)
 	}
 }
 
-/*
- * True if the element seems to be meant for vgpu-lease, by its namespace, or as a <lease> with a <device>. `ns` is the
- * beginning of the namespace, because millions of elements can share a long one.
- */
+/* Is it meant for vgpu-lease, by the start of its namespace (many can share a long one), or as a <lease>? */
 static bool is_meant(const struct xml_elem *elem, const char *ns)
 {
 	char word[WORD_SIZE];

@@ -105,10 +105,7 @@ static bool remove_part(struct gc *pass, struct gc_item *item, enum release_part
 	return true;
 }
 
-/*
- * Orphans that are due within BATCH_MS of the first are removed together, because Nova fails if a device disappears
- * while Nova lists the devices.
- */
+/* Orphans due within BATCH_MS of the first are removed together: Nova fails if one disappears while it lists them. */
 int64_t orphans_remove(struct guests *g, struct gc *pass)
 {
 	int64_t now = sys_now_ms(), end_ms = now + TURN_MS, first = INT64_MAX, last = 0;
