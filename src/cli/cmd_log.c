@@ -84,7 +84,7 @@ static int select_events(sd_journal *journal, const char *object)
 	static const char *const fields[] = { "VGPU_LEASE_ID", "PGPU", "DOMAIN_UUID", "DOMAIN_NAME" };
 	int r = add_match(journal, "_UID", "0");
 
-	for (enum event event = 0; r >= 0 && event < EVENTS; event++)
+	for (enum event event = 0; r >= 0 && event < EVENT_DECIDED; event++)
 		r = add_match(journal, "VGPU_LEASE_EVENT", event_word(event));
 	if (r >= 0 && object)
 		r = sd_journal_add_conjunction(journal);

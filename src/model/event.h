@@ -15,8 +15,7 @@ enum event {
 	EVENT_RELEASED,
 	EVENT_DELAYED,
 	EVENT_RECLAIMED,
-	EVENTS,                 /* how many have a word and a MESSAGE_ID */
-	EVENT_DECIDED = EVENTS, /* how a domain's request was decided; at debug level */
+	EVENT_DECIDED, /* how a domain's request was decided, at debug level; the only one without word and MESSAGE_ID */
 };
 
 /* What an event is about. NULL or "": unknown or not applicable. */

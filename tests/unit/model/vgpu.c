@@ -106,7 +106,7 @@ static void events(void)
 {
 	catalog = source_text("etc/catalog/vgpu-lease.catalog");
 	source = source_text("src/model/event.c");
-	for (enum event event = 0; event < EVENTS; event++) {
+	for (enum event event = 0; event < EVENT_DECIDED; event++) {
 		char heading[64], id[33], its[33];
 		const char *entry;
 
