@@ -15,7 +15,7 @@ enum event {
 	EVENT_RELEASED,
 	EVENT_DELAYED,
 	EVENT_RECLAIMED,
-	EVENT_DECIDED, /* how a domain's request was decided, at debug level; the only one without word and MESSAGE_ID */
+	EVENT_DECIDED, /* how a request was decided, at debug level; the only one without word and MESSAGE_ID */
 };
 
 /* What an event is about. NULL or "": unknown or not applicable. */
