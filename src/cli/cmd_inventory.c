@@ -12,24 +12,22 @@
 #include "base/text.h"
 
 /* Reads the card's model, such as "TU104GL [Tesla T4]", from udev's hardware database. */
-static void name_model(struct card_row *row)
+static void name_model(struct card_row *row, sd_hwdb *names)
 {
-	sd_hwdb *names = NULL;
 	char modalias[64];
 	const char *model;
 
-	if (!*row->card->vendor || sd_hwdb_new(&names) < 0)
+	if (!names || !*row->card->vendor)
 		return;
 	/* The kernel writes each ID with eight capital hex digits. */
 	snprintf(modalias, sizeof(modalias), "pci:v%08lXd%08lX", strtoul(row->card->vendor, NULL, 16),
 		 strtoul(row->card->device, NULL, 16));
 	if (sd_hwdb_get(names, modalias, "ID_MODEL_FROM_DATABASE", &model) >= 0)
 		text_cut(row->model, sizeof(row->model), model);
-	sd_hwdb_unref(names);
 }
 
 /* `missing`: the section that configures a missing card; NULL: the card is in the inventory. */
-static void add_row(struct status *status, const struct inv_pgpu *card, const struct section *missing)
+static void add_row(struct status *status, const struct inv_pgpu *card, const struct section *missing, sd_hwdb *names)
 {
 	const struct cmd *cmd = status->cmd;
 	const struct section *section = missing ? missing : card->pool.section;
@@ -44,7 +42,7 @@ static void add_row(struct status *status, const struct inv_pgpu *card, const st
 				  .type = section ? section->type : "",
 				  .count = { .capacity = UNKNOWN, .used = UNKNOWN, .available = UNKNOWN },
 				  .mib = { UNKNOWN, UNKNOWN } };
-	name_model(row);
+	name_model(row, names);
 	if (!missing) {
 		row->mib = capacity_framebuffer(&cmd->world, card);
 		capacity_count(&row->count, &cmd->world, card, inventory_offer(card, row->type));
@@ -218,18 +216,21 @@ int status_read(struct status *status, struct cmd *cmd, struct err *err)
 	const struct leases *leases = &world->leases;
 	const struct cmd_call *call = cmd->call;
 	const struct status_vgpu *next;
+	sd_hwdb *names = NULL;
 	size_t kept = 0;
 
 	if (cmd_survey(cmd, err) < 0 || cmd_check_filters(cmd, err) < 0)
 		return -err->code;
+	(void)sd_hwdb_new(&names);
 	status->cmd = cmd;
 	status->rows = mem_new(inv->npgpus + world->nmissing_cards + 1, sizeof(*status->rows));
 	for (size_t i = 0; i < inv->npgpus; i++)
-		add_row(status, inv->pgpus[i], NULL);
+		add_row(status, inv->pgpus[i], NULL, names);
 	/* A missing pGPU gets a row for each setting that names it. */
 	for (EACH(const struct missing_card *, m, world->missing_cards, world->nmissing_cards))
 		if (m->how == MISSING_NAMED || status_row(status, m->card.address) == status->rows + status->nrows)
-			add_row(status, &m->card, m->section);
+			add_row(status, &m->card, m->section, names);
+	sd_hwdb_unref(names);
 	if (!status->nrows && call->pgpu && !cards_pgpu(world, call->pgpu, err))
 		return -err->code;
 	status->vgpus = mem_new(inv->ndevices + leases->n + 1, sizeof(*status->vgpus));
