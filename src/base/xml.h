@@ -67,7 +67,7 @@ struct xml_place {
 };
 
 /*
- * Finds the attribute of xml_attr() in the bytes, which must still exist. *place is unchanged if there is none. False:
+ * Finds the attribute of xml_attr() in the bytes, which must still exist. *place is unchanged if it is missing. False:
  * libxml2 has changed the name of an attribute, as of xmlns:1, or of one outside ASCII.
  */
 bool xml_find_attr(const struct xml_elem *elem, const char *name, struct xml_place *place);

@@ -105,7 +105,7 @@ static void print_bars(const struct status *status, const struct card_row *row, 
 	if (mib.whole != UNKNOWN) {
 		snprintf(text, sizeof(text), "%.4g of %.4g GiB", mib.used / 1024.0, mib.whole / 1024.0);
 		print_bar(margin, width, "framebuffer", mib.used, mib.whole, text);
-	} else if (mib.used != UNKNOWN) { /* the total is unknown, so there is no bar */
+	} else if (mib.used != UNKNOWN) { /* the total is unknown, so no bar is drawn */
 		snprintf(text, sizeof(text), "%-*s  %.4g GiB in use", width, "framebuffer", mib.used / 1024.0);
 		say_under(margin, text);
 	}
