@@ -57,6 +57,7 @@ int adopt_device(const struct world *world, const char *op, const struct request
 	facts.created = there ? there->origin == LEASE_CREATED
 			      : affinity_get(store, device->vgpu.id, &affinity) && affinity.made_this_boot;
 	lease.origin = owner_origin(owner_of(&facts));
+	lease.node = there ? there->node : 0;
 	lease.state = LEASE_ACTIVE;
 	lease.numa = card ? card->numa : UNKNOWN;
 	lease.framebuffer_mib = type ? type->framebuffer_mib : UNKNOWN;

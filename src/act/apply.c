@@ -47,17 +47,23 @@ bool apply_has_time(struct apply *apply)
 	return sys_now_ms() < apply->wait_by_ms;
 }
 
-int apply_lock(struct apply *apply, struct err *err)
+/* Takes the store's lock. Waits for it until `more_ms` after the time that apply_has_time() gives the run. */
+static int lock_store(struct apply *apply, int64_t more_ms, struct err *err)
 {
 	int64_t began_ms = sys_now_ms();
 	int r;
 
 	do
-		r = store_lock(apply->store, sys_left_ms(apply->wait_by_ms), err);
+		r = store_lock(apply->store, sys_left_ms(apply->wait_by_ms + more_ms), err);
 	while (r == -ETIMEDOUT && apply_has_time(apply));
 	if (r == -ETIMEDOUT)
 		store_lock_holder(apply->store, NULL, (int)(sys_now_ms() - began_ms), err);
 	return r;
+}
+
+int apply_lock(struct apply *apply, struct err *err)
+{
+	return lock_store(apply, 0, err);
 }
 
 static int64_t last_ms(const struct apply *apply)
@@ -138,6 +144,7 @@ static int begin_work(struct apply *apply, const struct step *steps, size_t n, s
 static int lease_step(struct apply *apply, const struct step *step, struct applied *done, struct err *err)
 {
 	struct lease there;
+	bool own;
 	int r;
 
 	if (done->now.since_ms)
@@ -145,13 +152,19 @@ static int lease_step(struct apply *apply, const struct step *step, struct appli
 	r = lease_get(apply->store, step->vgpu.id, &there, err);
 	if (r < 0)
 		return r;
-	if (r == 1 && there.state == LEASE_RESERVED && strcmp(there.domain, apply->request->uuid) == 0)
+	own = r == 1 && strcmp(there.domain, apply->request->uuid) == 0;
+	/* libvirtd was killed during this start, and has begun another, which has the lease by now. */
+	if (own && (there.state == LEASE_CREATING || there.state == LEASE_ACTIVE) &&
+	    there.writer_start > sys_process_start(getpid()))
+		return err_set(err, ESTALE, "vGPU %s: the domain was started again in the meantime", step->vgpu.id);
+	if (own && there.state == LEASE_RESERVED)
 		done->reserved_ms = there.deadline_ms;
 	done->now = lease_of(apply, step, step->kind == STEP_CREATE ? LEASE_CREATING : LEASE_ACTIVE);
 	done->kept = step->kind == STEP_KEEP;
-	/* The domain's own device keeps its origin. The device of a reservation is adopted. */
-	if (r == 1 && there.state != LEASE_RESERVED && done->kept) {
+	/* The domain's own device keeps its origin. A VF's new type, and the device of a reservation, are adopted. */
+	if (r == 1 && there.state != LEASE_RESERVED && done->kept && strcmp(there.vgpu.type, step->vgpu.type) == 0) {
 		done->now.origin = there.origin;
+		done->now.node = there.node;
 		done->released = there.state == LEASE_RELEASING;
 		/* An earlier creation did not finish, so the device may be incomplete. */
 		if (there.state == LEASE_CREATING)
@@ -236,9 +249,9 @@ static int wait_turn(struct apply *apply, const struct step *step, struct err *e
  * Is the lease as this run wrote it? After a crash of libvirtd, a start or release may have changed it. Keeps the store
  * locked unless it fails.
  */
-static int lock_ours(const struct apply *apply, const struct applied *done, struct lease *lease, struct err *err)
+static int lock_ours(struct apply *apply, const struct applied *done, struct lease *lease, struct err *err)
 {
-	int r = store_lock(apply->store, sys_left_ms(last_ms(apply)), err);
+	int r = lock_store(apply, policy_create_ms(apply->policy), err);
 
 	if (r < 0)
 		return r;
@@ -300,7 +313,7 @@ static void leave_hanging(struct applied *done)
 }
 
 /* 1: the lease is marked `releasing`, because the device may exist; 0: dropped, a reservation again, or not ours. */
-static int undo_lease(const struct apply *apply, const struct applied *done, bool drops, struct err *err)
+static int undo_lease(struct apply *apply, const struct applied *done, bool drops, struct err *err)
 {
 	const char *id = done->now.vgpu.id;
 	struct lease lease;
@@ -346,18 +359,16 @@ static int undo(struct apply *apply, struct applied *done, bool drops, struct er
 }
 
 /*
- * Drops the leases of step `i` and all later steps. Leaves devices of an earlier round to apply_undo(). If the pGPU is
- * only busy, the next round needs the domain's reservations: others must not take them until then.
+ * Drops the leases of step `i` and all later steps, except the domain's reservations, which the next round needs.
+ * Leaves devices of an earlier round to apply_undo().
  */
-static void drop_rest(struct apply *apply, const struct step *steps, size_t n, size_t i, bool busy)
+static void drop_rest(struct apply *apply, const struct step *steps, size_t n, size_t i)
 {
 	for (; i < n; i++) {
 		struct applied *done = &apply->done[i];
 
 		if (steps[i].kind == STEP_KEEP && !done->kept)
 			continue;
-		if (!busy)
-			done->reserved_ms = 0;
 		undo(apply, done, true, &(struct err){ 0 });
 		forget_done(done);
 	}
@@ -369,10 +380,12 @@ int apply_step(struct apply *apply, const struct step *steps, size_t n, size_t i
 	struct applied *done = &apply->done[i];
 	bool made = step->kind == STEP_CREATE, stays;
 	int r = wait_turn(apply, step, err);
-	autoclose int lock = apply->lock;
 
 	if (r == 0)
 		r = create_ensure(apply, step, done, params, err);
+	/* Others judge from the age of this lock whether the driver hangs. A child that hangs keeps the lock. */
+	if (apply->lock >= 0)
+		close(steal_fd(&apply->lock));
 	stays = r == -ETIMEDOUT;
 	if (r == 0)
 		r = settle(apply, step, done, err);
@@ -392,7 +405,7 @@ int apply_step(struct apply *apply, const struct step *steps, size_t n, size_t i
 	if (stays)
 		leave_hanging(done);
 	else if (r < 0)
-		drop_rest(apply, steps, n, i, r == -EINPROGRESS);
+		drop_rest(apply, steps, n, i);
 	else
 		event_log(made ? EVENT_CREATED : EVENT_ADOPTED, event_for(apply->request, &step->vgpu),
 			  "%s: domain %s: %s %s, %s on %s", apply->op, apply->request->name,

@@ -158,7 +158,9 @@ static int wait_closed(const struct apply *apply, const struct step *step, bool 
 {
 	int64_t began_ms = sys_now_ms(), by_ms = began_ms + (int64_t)apply->policy->release_timeout_s * 1000;
 	int64_t end = sooner(by_ms, apply->wait_by_ms);
-	int r = release_wait_closed(apply->store, step->vgpu.id, end, end + LOOK_MS, err);
+	/* Also look if the time was over before. */
+	int64_t look_by_ms = (end > began_ms ? end : began_ms) + LOOK_MS;
+	int r = release_wait_closed(apply->store, step->vgpu.id, end, look_by_ms, err);
 	char holder[128];
 
 	if (r == 0 && released) {

@@ -142,6 +142,9 @@ void fate_orphan(struct fate *fate, const struct fate_look *look, const struct v
 	bool judged = (alone || w->config->policy.reclaim_orphans || w->wide) && facts.typed;
 	int r = 0;
 
+	/* Nothing records its use until it is judged again. */
+	if (!judged && look->note)
+		seen_forget(store, id);
 	facts.named = judged ? fate_named(look, id, but, by) : NULL;
 	if (judged && !facts.named && !alone) {
 		r = is_open(look, id, open);

@@ -100,6 +100,8 @@ static void judge_orphan(struct gc *c, const struct vgpu_ref *vgpu, const struct
 	/* No device has the node 1, so a device created from the definition counts as newly seen. */
 	if (config_is_valid(c->world.config))
 		fate_orphan(&item->fate, &c->look, vgpu, device ? device->node : 1, definition);
+	else if (!c->dry)
+		seen_forget(c->world.store, vgpu->id);
 	item->outcome = item->fate.goes ? GC_GOES : GC_STAYS;
 }
 

@@ -72,7 +72,7 @@ int apply_reserve(struct apply *apply, const struct step *steps, size_t n, struc
 
 /*
  * Carries out step `i`. Writes `params` to vgpu_params ("": none). After a failure, removes the device that the step
- * created, and drops the leases of this and all later steps, unless a driver hangs. Returns:
+ * created, and drops the leases of this and all later steps but what was reserved, unless a driver hangs. Returns:
  *   0: the device is complete and its lease active
  *   -EAGAIN: the host is not as the plan assumed; plan again
  *   -EINPROGRESS: the pGPU is busy; try other pGPUs first

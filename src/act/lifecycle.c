@@ -197,7 +197,7 @@ static bool pause_round(struct rounds *r)
 	return true;
 }
 
-/* Has a card of the pool been silent for less than lock_timeout? Its driver may still answer. */
+/* Has a card of the pool been silent for less than lock_timeout? Its driver may still answer, or has by now. */
 static bool may_answer(const struct rounds *r)
 {
 	int64_t time_ms = (int64_t)r->lifecycle->config->policy.lock_timeout_s * 1000;
@@ -206,10 +206,11 @@ static bool may_answer(const struct rounds *r)
 
 	if (sys_now_ms() >= r->apply.wait_by_ms)
 		return false;
-	for (EACH(const struct timed_child_silent *, silent, silents, n)) {
-		const struct inv_pgpu *card = inventory_pgpu(&r->world.inv, silent->who);
+	for (size_t c = 0; c < r->world.inv.npgpus; c++) {
+		const struct inv_pgpu *card = r->world.inv.pgpus[c];
+		const struct timed_child_silent *silent = text_find(silents, n, sizeof(*silents), card->address);
 
-		if (card && card->pool.section && sys_now_ms() - silent->since_ms < time_ms)
+		if (card->silent && card->pool.section && (!silent || sys_now_ms() - silent->since_ms < time_ms))
 			return true;
 	}
 	return false;

@@ -12,7 +12,6 @@
 
 #include "config/config.h"
 #include "base/err.h"
-#include "sys/sys.h"
 #include "look/inventory.h"
 #include "state/store.h"
 

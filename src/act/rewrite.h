@@ -7,7 +7,6 @@
 
 #include "domain/domxml.h"
 #include "decide/plan.h"
-#include "look/survey.h"
 
 struct rewritten {
 	char *xml; /* owned by the caller */

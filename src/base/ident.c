@@ -10,17 +10,21 @@
 
 #include "base/text.h"
 
+/* Copies `s`, in lower case, if it has a hex digit for each x of `form`, and the other characters of `form`. */
+static bool copy_as(const char *form, char *out, const char *s)
+{
+	for (; *form; form++, s++) {
+		if (*form == 'x' ? !isxdigit((unsigned char)*s) : *s != *form)
+			return false;
+		*out++ = (char)tolower((unsigned char)*s);
+	}
+	*out = '\0';
+	return *s == '\0';
+}
+
 bool uuid_parse(char out[UUID_SIZE], const char *s)
 {
-	for (int i = 0; i < UUID_SIZE - 1; i++) {
-		bool dash = i == 8 || i == 13 || i == 18 || i == 23;
-
-		if (dash ? s[i] != '-' : !isxdigit((unsigned char)s[i]))
-			return false;
-		out[i] = (char)tolower((unsigned char)s[i]);
-	}
-	out[UUID_SIZE - 1] = '\0';
-	return s[UUID_SIZE - 1] == '\0';
+	return copy_as("xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", out, s);
 }
 
 bool uuid_is_placeholder(const char *uuid)
@@ -42,27 +46,15 @@ void uuid_random(char out[UUID_SIZE])
 
 bool pci_parse(char out[PCI_SIZE], const char *s)
 {
-	size_t domain = strcspn(s, ":"), len;
+	size_t domain = strcspn(s, ":");
 
 	if (domain < 4 || domain > 8)
 		return false;
 	for (; domain > 4 && *s == '0'; domain--)
 		s++;
 	/* Parsed by hand, for every name in sysfs: strtoul() and snprintf() take ten times as long. */
-	len = domain + strlen(":00:00.0");
-	for (size_t i = 0; i < len; i++) {
-		char mark = '\0';
-
-		if (i == domain || i == domain + 3)
-			mark = ':';
-		else if (i == domain + 6)
-			mark = '.';
-		if (mark ? s[i] != mark : !isxdigit((unsigned char)s[i]))
-			return false;
-		out[i] = (char)tolower((unsigned char)s[i]);
-	}
-	out[len] = '\0';
-	return s[len] == '\0' && out[domain + 4] <= '1' && out[len - 1] <= '7';
+	return copy_as(&"xxxxxxxx:xx:xx.x"[8 - domain], out, s) && out[domain + strlen(":00:")] <= '1' &&
+	       out[domain + strlen(":00:00.")] <= '7';
 }
 
 bool pci_guess(char out[PCI_SIZE], const char *s)
@@ -90,11 +82,7 @@ static bool is_word(const char *s)
 
 bool parent_parse(char out[PARENT_SIZE], const char *s)
 {
-	char pci[PCI_SIZE];
-
-	if (pci_parse(pci, s))
-		return text_copy(out, PARENT_SIZE, pci);
-	return is_word(s) && text_copy(out, PARENT_SIZE, s);
+	return pci_parse(out, s) || (is_word(s) && text_copy(out, PARENT_SIZE, s));
 }
 
 bool parent_given(char out[PARENT_SIZE], const char *s)
@@ -116,23 +104,19 @@ bool type_parse(char out[TYPE_SIZE], const char *s)
 
 bool id_parse(char out[ID_SIZE], const char *s)
 {
-	char uuid[UUID_SIZE], pci[PCI_SIZE];
-
-	if (uuid_parse(uuid, s))
-		return text_copy(out, ID_SIZE, uuid);
-	return pci_parse(pci, s) && text_copy(out, ID_SIZE, pci);
+	return uuid_parse(out, s) || pci_parse(out, s);
 }
 
 bool id_guess(char out[ID_SIZE], const char *s)
 {
-	char pci[PCI_SIZE], uuid[UUID_SIZE];
+	char uuid[UUID_SIZE];
 
 	if (strncmp(s, "mdev_", 5) != 0)
-		return pci_guess(pci, s) && text_copy(out, ID_SIZE, pci);
+		return pci_guess(out, s);
 	snprintf(uuid, sizeof(uuid), "%s", s + 5);
 	for (char *c = uuid; *c; c++)
 		*c = *c == '_' ? '-' : *c;
-	return uuid_parse(uuid, uuid) && text_copy(out, ID_SIZE, uuid);
+	return uuid_parse(out, uuid);
 }
 
 bool class_is_valid(const char *s)

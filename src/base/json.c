@@ -28,14 +28,20 @@ static void skip_space(struct reader *r)
 	r->at += strspn(r->at, " \t\n\r");
 }
 
+/* Skips the next byte if it is one of `bytes`. */
+static bool skip_one_of(struct reader *r, const char *bytes)
+{
+	bool found = *r->at && strchr(bytes, *r->at);
+
+	r->at += found;
+	return found;
+}
+
 /* Skips white space and the byte `c`. Returns false if another byte follows the white space. */
 static bool take_byte(struct reader *r, char c)
 {
 	skip_space(r);
-	if (*r->at != c)
-		return false;
-	r->at++;
-	return true;
+	return skip_one_of(r, (const char[]){ c, '\0' });
 }
 
 /* Stands for NUL and for any character outside ASCII. */
@@ -99,21 +105,15 @@ static bool skip_digits(struct reader *r)
 
 static bool skip_number(struct reader *r)
 {
-	bool good = true;
+	bool good;
 
-	r->at += *r->at == '-';
+	skip_one_of(r, "-");
 	/* JSON allows no digit after a leading zero. */
-	if (*r->at == '0')
-		r->at++;
-	else
+	good = skip_one_of(r, "0") || skip_digits(r);
+	if (good && skip_one_of(r, "."))
 		good = skip_digits(r);
-	if (good && *r->at == '.') {
-		r->at++;
-		good = skip_digits(r);
-	}
-	if (good && (*r->at == 'e' || *r->at == 'E')) {
-		r->at++;
-		r->at += *r->at == '+' || *r->at == '-';
+	if (good && skip_one_of(r, "eE")) {
+		skip_one_of(r, "+-");
 		good = skip_digits(r);
 	}
 	return good || fail(r, "a number is not valid");

@@ -102,31 +102,24 @@ void *mem_alloc(size_t size)
 	return in_use ? mem_take(in_use, size) : mem_check(malloc(size));
 }
 
-static void *take_array(size_t n, size_t size)
-{
-	size_t all;
-
-	if (__builtin_mul_overflow(n, size, &all))
-		mem_out();
-	return mem_take(in_use, all);
-}
-
 void *mem_new(size_t n, size_t size)
 {
-	return in_use ? take_array(n, size) : mem_check(calloc(n, size));
+	return in_use ? mem_resize(NULL, n, size) : mem_check(calloc(n, size));
 }
 
 void *mem_resize(void *list, size_t n, size_t size)
 {
 	/* The old size is unknown, so memmove() can also copy bytes after the old list, even bytes of the new one. */
-	size_t most = arena_rest(list);
+	size_t most = arena_rest(list), all;
 	void *p;
 
 	if (!in_use)
 		return mem_check(reallocarray(list, n, size));
-	p = take_array(n, size);
+	if (__builtin_mul_overflow(n, size, &all))
+		mem_out();
+	p = mem_take(in_use, all);
 	if (most)
-		memmove(p, list, most < n * size ? most : n * size);
+		memmove(p, list, most < all ? most : all);
 	return p;
 }
 

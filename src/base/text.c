@@ -139,12 +139,14 @@ size_t text_safe(char *dst, size_t size, const char *src)
 	return copy(dst, size, src, 0);
 }
 
-size_t text_safe_size(const char *src)
+char *text_safe_copy(const char *src)
 {
 	size_t commands = *command ? strlen(src) / strlen(TEXT_COMMAND) : 0;
+	size_t size = 4 * (strlen(src) + commands * strlen(command)) + 1; /* each byte can become \xNN */
+	char *dst = mem_alloc(size);
 
-	/* Each byte can become \xNN. */
-	return 4 * (strlen(src) + commands * strlen(command)) + 1;
+	text_safe(dst, size, src);
+	return dst;
 }
 
 size_t text_safe_again(char *dst, size_t size, const char *src, bool ascii)
@@ -160,15 +162,12 @@ void text_cut(char *dst, size_t size, const char *src)
 void text_line(FILE *to, const char *fmt, ...)
 {
 	autofree char *raw = NULL, *line = NULL;
-	size_t size;
 	va_list ap;
 
 	va_start(ap, fmt);
 	raw = mem_vformat(fmt, ap);
 	va_end(ap);
-	size = text_safe_size(raw);
-	line = mem_alloc(size);
-	text_safe(line, size, raw);
+	line = text_safe_copy(raw);
 	fprintf(to, "%s\n", line);
 }
 

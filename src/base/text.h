@@ -17,8 +17,8 @@
  */
 size_t text_safe(char *dst, size_t size, const char *src);
 
-/* A size that is large enough for text_safe() of this text. */
-size_t text_safe_size(const char *src);
+/* The whole text of text_safe(); the caller frees it. */
+char *text_safe_copy(const char *src);
 
 /* text_safe() for a text that text_safe() has made printable. `ascii`: only ASCII is printable. */
 size_t text_safe_again(char *dst, size_t size, const char *src, bool ascii);

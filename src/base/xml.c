@@ -7,7 +7,6 @@
 #include <libxml/parser.h>
 #include <libxml/tree.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -30,7 +29,6 @@ static struct {
 	__typeof__(xmlFreeParserCtxt) *xmlFreeParserCtxt;
 	__typeof__(xmlCtxtReadMemory) *xmlCtxtReadMemory;
 	__typeof__(xmlStopParser) *xmlStopParser;
-	__typeof__(xmlDocGetRootElement) *xmlDocGetRootElement;
 	__typeof__(xmlFreeDoc) *xmlFreeDoc;
 	__typeof__(xmlSetStructuredErrorFunc) *xmlSetStructuredErrorFunc;
 	__typeof__(xmlNodeGetContent) *xmlNodeGetContent;
@@ -49,8 +47,8 @@ static int load(struct err *err)
 		return err_set(err, ELIBACC, "libxml2 cannot be loaded (%s); install it", dlerror());
 #define SYMBOL(name) (*(void **)&lib.name = dlsym(handle, #name))
 	if (!SYMBOL(xmlNewParserCtxt) || !SYMBOL(xmlFreeParserCtxt) || !SYMBOL(xmlCtxtReadMemory) ||
-	    !SYMBOL(xmlStopParser) || !SYMBOL(xmlDocGetRootElement) || !SYMBOL(xmlFreeDoc) ||
-	    !SYMBOL(xmlSetStructuredErrorFunc) || !SYMBOL(xmlNodeGetContent) || !SYMBOL(xmlFree)) {
+	    !SYMBOL(xmlStopParser) || !SYMBOL(xmlFreeDoc) || !SYMBOL(xmlSetStructuredErrorFunc) ||
+	    !SYMBOL(xmlNodeGetContent) || !SYMBOL(xmlFree)) {
 		dlclose(handle);
 		return err_set(err, ELIBACC, "%s is not a usable libxml2; install version 2.9.14 or later", XML_SONAME);
 	}
@@ -199,7 +197,6 @@ int xml_parse(struct xml_doc **out, const char *bytes, size_t len, struct err *e
 	const int options = XML_PARSE_NONET | XML_PARSE_NOCDATA;
 	__attribute__((cleanup(free_ctxt))) xmlParserCtxtPtr ctxt = NULL;
 	struct met met = { .tag = bytes, .end = bytes + len };
-	xmlNodePtr root;
 	xmlDocPtr tree;
 	int r = load(err);
 
@@ -223,16 +220,15 @@ int xml_parse(struct xml_doc **out, const char *bytes, size_t len, struct err *e
 	lib.xmlSetStructuredErrorFunc(ctxt, note_error);
 	tree = lib.xmlCtxtReadMemory(ctxt, bytes, (int)len, NULL, NULL, options);
 	lib.xmlSetStructuredErrorFunc(NULL, NULL);
-	root = tree ? lib.xmlDocGetRootElement(tree) : NULL;
+	*out = (struct xml_doc *)tree;
 
 	/* Check for the document type first, because a stopped parser returns a document without a root. */
 	if (met.doctype)
 		r = err_set(err, EINVAL, "the XML has a document type declaration, which no domain needs; remove it");
-	else if (!root)
+	else if (!tree || !xml_root(*out))
 		r = parse_error(&met, err);
 	else if (!encoding_is_plain((const char *)tree->encoding) || !met.tag || xml_next_tag(met.tag, met.end))
 		r = err_set(err, EINVAL, "the XML is in an unsupported encoding; convert it to UTF-8");
-	*out = (struct xml_doc *)tree;
 	if (r < 0) {
 		xml_free(out);
 		*out = NULL;
@@ -249,11 +245,6 @@ void xml_free(struct xml_doc *const *doc)
 static const struct xml_elem *elem_of(const xmlNode *node)
 {
 	return (const struct xml_elem *)node;
-}
-
-const struct xml_elem *xml_root(const struct xml_doc *doc)
-{
-	return elem_of(lib.xmlDocGetRootElement(&doc->tree));
 }
 
 const char *xml_name(const struct xml_elem *elem)
@@ -278,6 +269,11 @@ static const struct xml_elem *match(const xmlNode *node, const char *ns, const c
 			return elem_of(node);
 	}
 	return NULL;
+}
+
+const struct xml_elem *xml_root(const struct xml_doc *doc)
+{
+	return match(doc->tree.children, NULL, NULL);
 }
 
 const struct xml_elem *xml_child(const struct xml_elem *elem, const char *ns, const char *name)

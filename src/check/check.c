@@ -12,6 +12,12 @@
 #include "look/libvirt_files.h"
 #include "internal.h"
 
+void check_begin(struct check *check, const char *what)
+{
+	check->what = what;
+	check->where[0] = '\0';
+}
+
 struct check *check_at(struct check *check, const char *fmt, ...)
 {
 	va_list ap;
@@ -46,7 +52,6 @@ void check_report(struct check *check, enum check_status status, const char *fix
 	finding->text = mem_vformat(fmt, ap);
 	va_end(ap);
 	check->count[status]++;
-	check->where[0] = '\0';
 }
 
 const char *check_fix(struct check *check, const char *fmt, ...)
@@ -121,35 +126,40 @@ static void config_passes(struct check *check, const struct config *config)
 			check_note(check, CHECK_WARN, &config->warnings.list[i], "correct the file, or ignore this");
 }
 
-static void run_one(struct check *check, const char *what, void (*run)(struct check *check))
+/* Are there VFs that are vGPUs? If the files of the domains are read, check_starts() names a VF that no domain has. */
+static bool has_vfs(const struct inventory *inv)
 {
-	check->what = what;
-	check->where[0] = '\0';
-	run(check);
+	for (size_t i = 0; i < inv->nparents; i++)
+		if (inv->parents[i]->card->framework != FW_MDEV)
+			return true;
+	return false;
 }
 
 /* Skips a check without its input. Another finding reports the missing input. */
 static void run_all(struct check *check)
 {
+	struct err unread;
+
+	check_begin(check, "domain");
+	if (!check->only_pool && libvirt_files_read(&check->disk, check->host, &unread) < 0) {
+		check_unreadable(check, "fix the cause", &unread);
+		/* With an incomplete list of files, a faulty domain could pass. */
+		libvirt_files_free(steal_ptr(&check->disk));
+	}
+	if (check->disk && check->inv && has_vfs(check->inv) && !check->world->disk)
+		(void)!libvirt_files_read(&check->world->disk, check->host, &unread);
 	if (check->inv) {
-		run_one(check, "pgpu", check_cards);
-		run_one(check, "type", check_starts);
+		check_cards(check);
+		check_starts(check);
 	}
 	if (check->only_pool)
 		return;
 	if (check->inv)
-		run_one(check, "mdevctl", check_definitions); /* reports also as "nova" */
-	run_one(check, "hook", check_hook);                   /* reports also as "libvirt" */
+		check_definitions(check);
+	check_hook(check);
 	if (check->disk)
-		run_one(check, "domain", check_domains);
-	run_one(check, "state", check_state);
-	if (check->store_err.code)
-		return;
-	run_one(check, "state", check_locks);
-	run_one(check, "state", check_garbage);
-	run_one(check, "handler", check_handler);
-	run_one(check, "lease", check_leases);
-	run_one(check, "quota", check_quotas);
+		check_domains(check);
+	check_state(check);
 }
 
 int check_plan(struct check *check, const struct config *config, const struct request *request, enum plan_mode mode,
@@ -201,17 +211,6 @@ static void give_back(struct world *world, const struct config *config)
 	(void)!survey_see(world, &ignored);
 }
 
-/* Without a valid configuration, reports each pGPU as not in the pool. */
-static void list_cards(struct check *check)
-{
-	for (size_t g = 0; g < check->ncards; g++) {
-		const struct inv_pgpu *card = check->world->inv.pgpus[g];
-
-		check_pass(check_at(check, "%s", card->address), "not in the pool: %s",
-			   card->ready ? "no valid configuration" : card->reason);
-	}
-}
-
 void check_run(struct check *check)
 {
 	struct world own = { 0 }, *world = check->seen ? check->seen : &own;
@@ -219,7 +218,7 @@ void check_run(struct check *check)
 	struct config_notes mistakes = { 0 };
 	struct config loaded = { 0 };
 	struct store none = STORE_NONE;
-	struct err err = { 0 }, unseen, unread;
+	struct err err = { 0 }, unseen;
 	int r = check->config ? 0 : config_load(&loaded, check->host, check->config_path, &mistakes, &err);
 	int seen;
 
@@ -227,27 +226,25 @@ void check_run(struct check *check)
 	(void)!store_open(&check->store, check->host, false, &check->store_err);
 	check->world = world;
 	seen = check->seen ? 0 : look_at_host(check, &none, &unseen);
-	check->what = "config";
+	check_begin(check, "config");
 	if (r < 0)
 		config_fails(check, r, &mistakes, &err);
 	else if (!check->only_pool)
 		config_passes(check, check->config);
 	config_notes_free(&mistakes);
-	check->what = "pgpu";
+	check_begin(check, "pgpu");
 	check->ncards = world->inv.npgpus;
 	if (seen < 0) {
 		check_fail(check, "see that /sys is mounted", "the host cannot be read: %s", unseen.text);
 	} else if (config_is_valid(check->config)) {
 		check->inv = &world->inv;
 		check->explained = mem_new(check->config->nsections + 1, sizeof(*check->explained));
-	} else {
-		list_cards(check);
 	}
-	check->what = "domain";
-	if (!check->only_pool && libvirt_files_read(&check->disk, check->host, &unread) < 0) {
-		check_unreadable(check, "fix the cause", &unread);
-		/* With an incomplete list of files, a faulty domain could pass. */
-		libvirt_files_free(steal_ptr(&check->disk));
+	for (size_t g = 0; seen >= 0 && !check->inv && g < check->ncards; g++) {
+		const struct inv_pgpu *card = world->inv.pgpus[g];
+
+		check_pass(check_at(check, "%s", card->address), "not in the pool: %s",
+			   card->ready ? "no valid configuration" : card->reason);
 	}
 	run_all(check);
 	libvirt_files_free(steal_ptr(&check->disk));

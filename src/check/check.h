@@ -9,7 +9,6 @@
 #include "config/config.h"
 #include "act/gc.h"
 #include "act/preview.h"
-#include "look/pool.h"
 #include "state/store.h"
 
 enum check_status {
@@ -41,7 +40,7 @@ struct check {
 	size_t ncards, npool;            /* pGPUs on the host, and in the pool */
 	/* Used only while the checks run. */
 	const char *what;             /* the name of the running check */
-	char where[CHECK_WHERE_SIZE]; /* the place of the next finding; "": the host */
+	char where[CHECK_WHERE_SIZE]; /* the place of the findings that follow; "": the host */
 	char fix[REASON_SIZE];        /* the fix of the next finding, from check_fix() */
 	const struct inventory *inv;  /* NULL: no valid configuration, or the host is unreadable */
 	struct world *world;          /* `seen`, or a survey by check_run(); has no leases if they cannot be read */

@@ -39,7 +39,7 @@ static void look_at_hook_link(struct check *check, const char *path)
 	for (size_t i = 0; i < ARRAY_SIZE(allowed); i++)
 		if (strncmp(to, allowed[i], strlen(allowed[i])) == 0)
 			return;
-	check_warn(check_at_path(check, path), "copy it here",
+	check_warn(check, "copy it here",
 		   "is a link to %s; under its AppArmor profile, libvirtd runs only programs in /usr/bin and /usr/sbin",
 		   to);
 }
@@ -72,10 +72,11 @@ static bool look_at_hook(struct check *check, const char *path, int64_t *came)
 	if (fd < 0 || sys_slurp(fd, PROGRAM_MAX, &program, &len) < 0 || len < 4 || memcmp(program, "\177ELF", 4) != 0 ||
 	    !memmem(program, len, "vgpu-lease", 10))
 		return false;
+	check_at_path(check, path);
 	if ((st.st_mode & 0111) != 0111)
-		check_fail(check_at_path(check, path), "chmod 755", "not executable, so libvirt does not run it");
+		check_fail(check, "chmod 755", "not executable, so libvirt does not run it");
 	else
-		check_pass(check_at_path(check, path), "installed");
+		check_pass(check, "installed");
 	look_at_hook_link(check, path);
 	return true;
 }
@@ -228,6 +229,7 @@ void check_hook(struct check *check)
 	const struct dirent *e;
 	int64_t came = 0; /* when the oldest hook was installed: once libvirt has found a hook, it calls all hooks */
 
+	check_begin(check, "hook");
 	/* libvirt runs hooks/qemu and all programs in qemu.d. */
 	do {
 		if (look_at_hook(check, path, &came))
@@ -242,7 +244,7 @@ void check_hook(struct check *check)
 	/* A simulated host needs a hook only if it has a directory for hooks. */
 	else if (!*found && (!*check->host->name || sys_exists(check->host->libvirt, HOOKS)))
 		report_no_hook(check, came);
-	check->what = "libvirt";
+	check_begin(check, "libvirt");
 	if (came)
 		judge_daemon(check, came);
 	look_at_sys(check);
@@ -255,10 +257,10 @@ struct check *check_at_definition(struct check *check, const char *name)
 	return check_at(check, "%s/" DEFINED "/%s.xml", check->host->name, name);
 }
 
-static void report_remarks(struct check *check, const char *name, struct remarks *remarks)
+static void report_remarks(struct check *check, struct remarks *remarks)
 {
 	for (EACH(const struct remark *, remark, remarks->list, remarks->n))
-		check_warn(check_at_definition(check, name), remark->fix, "%s", remark->text);
+		check_warn(check, remark->fix, "%s", remark->text);
 	remarks_free(remarks);
 }
 
@@ -274,26 +276,26 @@ static bool has_other_type(const struct check *check)
 }
 
 /* Reports an existing mdev without a known type, which a start after a reboot would have to create. */
-static void report_typeless(struct check *check, const struct request *request, const char *name)
+static void report_typeless(struct check *check, const struct request *request)
 {
 	autofree const struct section **types = pool_types(check->inv, true, NULL);
 	bool several = types[0] && types[1];
 
 	for (size_t i = 0; several && !request->nova && i < request->nvgpus; i++)
 		if (request->vgpus[i].kind == REQUEST_MDEV && check->world->resolved_requests[i].source == TYPE_UNSAID)
-			check_warn(check_at_definition(check, name), "name its type in the metadata",
+			check_warn(check, "name its type in the metadata",
 				   "domain %s: neither metadata nor an mdevctl definition names the type of vGPU %s, "
 				   "so a start after a reboot is refused",
 				   request->name, request->vgpus[i].id);
 }
 
 /* Reports a stopped domain whose start would be refused for another reason than capacity. */
-static void report_refused(struct check *check, const struct domxml *doc, const char *name)
+static void report_refused(struct check *check, const struct request *request)
 {
-	const struct request *request = domxml_request(doc);
 	const struct plan *plan = &check->plan;
-	bool mdev, in_use;
+	const struct vgpu_request *req;
 	struct err err;
+	bool in_use;
 	int r;
 
 	if (!request->nvgpus || libvirt_files_has_status(check->host, request->name))
@@ -301,26 +303,26 @@ static void report_refused(struct check *check, const struct domxml *doc, const 
 	r = check_plan(check, check->config, request, PLAN_PREPARE, &err);
 	in_use = r == 0 && plan->refused == REFUSED_IN_USE;
 	if (r == 0 && plan->kind == PLAN_STEPS)
-		report_typeless(check, request, name);
-	/* A missing permission, or a quota or capacity in use, is not a fault of the domain. */
+		report_typeless(check, request);
+	req = &request->vgpus[r < 0 ? 0 : plan->refused_vgpu];
+	/*
+	 * A missing permission, or a quota or capacity in use, is not a fault of the domain. look_at_definition() has
+	 * reported a placeholder.
+	 */
 	if (r < 0 ? err_denied(err.code)
-		  : plan->kind != PLAN_REFUSE || plan->refused == REFUSED_QUOTA ||
+		  : plan->kind != PLAN_REFUSE || plan->refused == REFUSED_QUOTA || req->any ||
 			    (plan->refused == REFUSED_CAPACITY && !has_other_type(check)))
 		return;
-	/* look_at_definition() has reported the placeholder. */
-	if (r == 0 && request->vgpus[plan->refused_vgpu].any)
-		return;
 	if (r == 0)
-		err_set(&err, EINVAL, "vGPU %s: %s", request->vgpus[plan->refused_vgpu].id, plan->text);
-	mdev = request->vgpus[r < 0 ? 0 : plan->refused_vgpu].kind == REQUEST_MDEV;
+		err_set(&err, EINVAL, "vGPU %s: %s", req->id, plan->text);
 	/* Domains can take turns with one vGPU. */
-	check_report(check_at_definition(check, name), in_use ? CHECK_WARN : CHECK_FAIL,
+	check_report(check, in_use ? CHECK_WARN : CHECK_FAIL,
 		     in_use ? request->nova ? "or shut down the other instance first" : "ignore this if they take turns"
 		     : r < 0 && r != -ENOENT
 			     ? "fix the cause" /* such as a file that cannot be read; ENOENT: unknown type */
-		     : request->nova ? "or correct the configuration"
-		     : mdev          ? "correct the domain, or the configuration"
-				     : "fix the cause, or correct the hostdev",
+		     : request->nova             ? "or correct the configuration"
+		     : req->kind == REQUEST_MDEV ? "correct the domain, or the configuration"
+						 : "fix the cause, or correct the hostdev",
 		     "a start of domain %s would be refused: %s", request->name, err.text);
 }
 
@@ -334,7 +336,7 @@ static void look_at_shared(struct check *check, const struct request *request, c
 		const char *other = req->any ? NULL : libvirt_files_names(&earlier, req->id, NULL);
 
 		if (other && !lease_find(&check->world->leases, req->id))
-			check_warn(check_at_definition(check, file->name),
+			check_warn(check,
 				   request->nova ? "shelve and unshelve one of them" : "ignore this if they take turns",
 				   "domains %s and %s have vGPU %s, so only one of them can run at a time", other,
 				   file->name, req->id);
@@ -349,8 +351,7 @@ static bool report_bad_xml(struct check *check, const struct libvirt_file *file,
 	     (domxml_has_pci(file->text, file->len) &&
 	      (hostdev_filter_possible(check->config) || lease_any(check->host)))) &&
 	    !libvirt_files_has_status(check->host, file->name))
-		check_fail(check_at_definition(check, file->name),
-			   "correct the definition (troubleshooting: the-domains-xml)",
+		check_fail(check, "correct the definition (troubleshooting: the-domains-xml)",
 			   "a start of domain %s would be refused: %s", file->name, err->text);
 	return false;
 }
@@ -367,26 +368,27 @@ static bool look_at_definition(struct check *check, const struct libvirt_file *f
 
 	if (!marked && !domxml_has_pci(file->text, file->len) && !file->past)
 		return false;
+	check_at_definition(check, file->name);
 	if (domxml_parse(&doc, file->text, file->len, flags, &err) < 0)
 		return report_bad_xml(check, file, &err);
 	remark_hostdevs(&remarks, doc, check->host, check->inv);
-	report_remarks(check, file->name, &remarks);
+	report_remarks(check, &remarks);
 	if (hostdev_filter_refuse_other(domxml_request(doc), check->host, check->config, &err) < 0)
 		return report_bad_xml(check, file, &err);
 	hostdev_filter_keep(doc, check->host, check->config, NULL);
 	request = domxml_request(doc);
 	for (size_t i = 0; i < request->nvgpus; i++)
 		if (request->vgpus[i].any)
-			check_warn(check_at_definition(check, file->name),
+			check_warn(check,
 				   check_fix(check, "run 'vgpu-lease rewrite %s' to assign a UUID",
 					     text_operand(request->name, request->uuid)),
 				   "domain %s: %s is a placeholder, so a start is refused", request->name,
 				   request->vgpus[i].id);
 	if (check->inv)
-		report_refused(check, doc, file->name);
+		report_refused(check, request);
 	look_at_shared(check, request, file);
 	remark_domain(&remarks, doc, check->host);
-	report_remarks(check, file->name, &remarks);
+	report_remarks(check, &remarks);
 	return marked;
 }
 
@@ -394,6 +396,7 @@ void check_domains(struct check *check)
 {
 	size_t found = 0, noted = check->n;
 
+	check_begin(check, "domain");
 	for (EACH(const struct libvirt_file *, file, check->disk->list, check->disk->n))
 		if (!file->runs)
 			found += look_at_definition(check, file);

@@ -93,9 +93,10 @@ static bool is_miscounted(struct check *check, const struct nova_inventory *nova
 /* The counts of all Nova providers of one type on one pGPU. */
 struct sum {
 	int providers, existing, defined, available, total;
-	int counted; /* how many of `available` Nova counts */
-	int others;  /* mdevs of other types on the same parents */
-	int needed;  /* the least max_instances (for all pGPUs together) with which Nova counts every vGPU */
+	int counted;         /* how many of `available` Nova counts */
+	int others;          /* mdevs of other types on the same parents */
+	int least;           /* the least max_instances (for all pGPUs together) with which Nova counts every vGPU */
+	int mib, beside_mib; /* the framebuffer of what Nova counts of this type, and of others, on the pGPU */
 	bool limited;
 };
 
@@ -105,9 +106,13 @@ static struct sum sum_of_pgpu(const struct nova_inventory *nova, const struct in
 	struct sum sum = { 0 };
 
 	for (EACH(const struct nova_provider *, p, nova->providers, nova->n)) {
+		const struct inv_type *t = p->parent->card == card ? inventory_type(inv, card, p->section->type) : NULL;
+
+		if (t && t->framebuffer_mib > 0)
+			*(p->section == section ? &sum.mib : &sum.beside_mib) += p->total * t->framebuffer_mib;
 		if (p->section != section)
 			continue;
-		sum.needed += p->existing + p->defined + p->available;
+		sum.least += p->existing + p->defined + p->available;
 		if (p->parent->card != card)
 			continue;
 		sum.providers++;
@@ -151,6 +156,7 @@ static void look_at_pgpu(struct check *check, const struct nova_inventory *nova,
 	const char *type = section->type, *fix;
 	const struct sum sum = sum_of_pgpu(nova, check->inv, card, section);
 	int there = sum.existing + sum.defined, fits = sum.available;
+	int whole = capacity_framebuffer(check->world, card).whole;
 	struct capacity_count count;
 
 	if (!sum.providers) {
@@ -158,23 +164,30 @@ static void look_at_pgpu(struct check *check, const struct nova_inventory *nova,
 		return;
 	}
 	check_at(check, "%s", card->address);
-	/* Each free VF offers a vGPU, so `fits` can exceed the capacity of the card. */
-	if (card->sriov && capacity_count(&count, check->world, card, inventory_offer(card, type)) &&
-	    count.capacity - there < fits)
-		fits = count.capacity > there ? count.capacity - there : 0;
+	/* Each free VF offers a vGPU, so `fits` can exceed the capacity of the card, which VFs of others also use. */
+	if (card->sriov && capacity_count(&count, check->world, card, inventory_offer(card, type))) {
+		int left = count.capacity - count.used - sum.defined;
+
+		fits = left >= fits ? fits : left > 0 ? left : 0;
+	}
 	if (fits < sum.available)
 		fix = check_fix(check, "list only %d of its VFs, those in use first, in [mdev_%s] device_addresses",
 				there + fits, type);
 	else
-		fix = check_fix(check, "remove max_instances from [mdev_%s], or set it to %d or more", type,
-				sum.needed);
+		fix = check_fix(check, "remove max_instances from [mdev_%s], or set it to %d or more", type, sum.least);
 	if (sum.limited && sum.counted < fits)
 		check_warn(check, fix,
 			   "Nova counts %d %s, not %d, because max_instances = %d is less than it would count",
 			   sum.total, type, there + fits, section->max_instances);
-	else if (sum.counted > fits)
+	/* If Nova counts too many only because of definitions without a device, is_miscounted() has reported them. */
+	else if (sum.counted > fits && sum.providers > there + fits)
 		check_warn(check, fix, "Nova counts %d %s, but the card holds %d at most, so a spawn can fail",
 			   sum.total, type, there + fits);
+	else if (sum.mib && sum.beside_mib && whole > 0 && sum.mib + sum.beside_mib > whole)
+		check_warn(
+			check, check_fix(check, "list fewer of its VFs in [mdev_%s] device_addresses", type),
+			"Nova counts %d %s, and with the other types more than the card's %d MiB, so a spawn can fail",
+			sum.total, type, whole);
 	else if (sum.others)
 		check_warn(check,
 			   check_fix(check,
@@ -207,9 +220,8 @@ static void look_at_definitions(struct check *check, const struct nova_inventory
 		good += !is_second(check, &d) && !goes_against(check, &d) && !is_miscounted(check, nova, &d) &&
 			d.parent && d.parent->card->framework == FW_MDEV && pool_gives(d.parent, this->type);
 	}
-	check_at(check, "%s", "");
 	if (good)
-		check_pass(check, "%zu definition%s %s the pool", good, good == 1 ? "" : "s",
+		check_pass(check_at(check, "%s", ""), "%zu definition%s %s the pool", good, good == 1 ? "" : "s",
 			   good == 1 ? "matches" : "match");
 }
 
@@ -220,6 +232,7 @@ void check_definitions(struct check *check)
 	struct err err;
 	size_t n;
 
+	check_begin(check, "mdevctl");
 	if (mdevctl_definitions(&list, &n, check->host, NULL, &err) < 0) {
 		check_unreadable(check, "correct or remove the file", &err);
 		return;
@@ -228,7 +241,7 @@ void check_definitions(struct check *check)
 		nova_inventory_make(&nova, check->inv, list, n);
 	if (check->disk)
 		look_at_definitions(check, &nova, list, n);
-	check->what = "nova";
+	check_begin(check, "nova");
 	for (size_t g = 0; check->config->policy.nova && g < check->inv->npgpus; g++)
 		for (size_t i = 0; i < check->config->nsections; i++)
 			look_at_pgpu(check, &nova, check->inv->pgpus[g], &check->config->sections[i]);

@@ -133,6 +133,17 @@ static void look_at_pooled(struct check *check, const struct inv_pgpu *card)
 		check_pass(check, "configured for %s", types);
 }
 
+/* Does --wait-ready wait for this card? Other cards of its model have types; a GeForce never gets any. */
+static bool is_awaited(const struct check *check, const struct inv_pgpu *card)
+{
+	if (!check->only_pool || strcmp(card->reason, INV_NO_TYPES_YET) != 0)
+		return false;
+	for (size_t g = 0; g < check->inv->npgpus; g++)
+		if (check->inv->pgpus[g]->pool.in_pool && strcmp(check->inv->pgpus[g]->device, card->device) == 0)
+			return true;
+	return false;
+}
+
 static void look_at_card(struct check *check, const struct inv_pgpu *card)
 {
 	const struct pool_card *pooled = &card->pool;
@@ -162,8 +173,8 @@ static void look_at_card(struct check *check, const struct inv_pgpu *card)
 			      before, after);
 	} else if (pooled->claim == CLAIM_DEFAULT && !card->ready) {
 		/* Only warns, because the section does not name the card, and other pGPUs provide the type. */
-		report_reason(check, CHECK_WARN, reason, "fix the cause (troubleshooting: the-card)",
-			      "not in the pool: ", "");
+		report_reason(check, is_awaited(check, card) ? CHECK_FAIL : CHECK_WARN, reason,
+			      "fix the cause (troubleshooting: the-card)", "not in the pool: ", "");
 	} else {
 		check_pass(check, "not in the pool: %s", reason);
 	}
@@ -238,22 +249,15 @@ static void look_at_missing(struct check *check, const struct missing_card *miss
 		      selected && same ? "enable its VFs" : kinds[missing->how].fix, before, after);
 }
 
-static bool is_missing(const struct world *world, const char *address)
+/* Is the card listed as missing? It may be idle, or a section of the other kind names it or one of its VFs. */
+static bool is_missing(const struct world *world, const struct inv_pgpu *card)
 {
-	for (EACH(const struct missing_card *, missing, world->missing_cards, world->nmissing_cards))
-		if (strcmp(missing->card.address, address) == 0)
-			return true;
-	return false;
-}
-
-/* Was the card reported as missing? It may be idle, or a section of the other kind names it or one of its VFs. */
-static bool is_reported(const struct world *world, const struct inv_pgpu *card)
-{
-	bool missing = is_missing(world, card->address);
+	const struct missing_card *list = world->missing_cards;
+	bool missing = text_find(list, world->nmissing_cards, sizeof(*list), card->address);
 
 	for (int p = 0; p < card->nparents; p++)
-		missing |= is_missing(world, card->parents[p]->name);
-	return missing && !card->pool.in_pool;
+		missing |= text_find(list, world->nmissing_cards, sizeof(*list), card->parents[p]->name) != NULL;
+	return missing;
 }
 
 void check_cards(struct check *check)
@@ -261,16 +265,17 @@ void check_cards(struct check *check)
 	const struct inventory *inv = check->inv;
 	const struct world *world = check->world;
 
+	check_begin(check, "pgpu");
 	check->world->libvirt = libvirt_files_libvirt(check->host);
 	/* A device that is only listed as missing is not in the inventory's pGPUs. */
 	for (size_t i = 0; i < inv->npci; i++)
-		check->ncards += !inventory_pgpu(inv, inv->pci[i]->address) && is_missing(world, inv->pci[i]->address);
+		check->ncards += !inventory_pgpu(inv, inv->pci[i]->address) && is_missing(world, inv->pci[i]);
 	for (size_t i = 0; i < inv->npgpus; i++)
 		check->npool += inv->pgpus[i]->pool.in_pool;
 	for (EACH(const struct missing_card *, missing, world->missing_cards, world->nmissing_cards))
 		look_at_missing(check, missing);
 	for (size_t i = 0; i < inv->npgpus; i++) {
-		if (is_reported(world, inv->pgpus[i]))
+		if (!inv->pgpus[i]->pool.in_pool && is_missing(world, inv->pgpus[i]))
 			continue;
 		look_at_card(check, inv->pgpus[i]);
 		look_at_vfs(check, inv->pgpus[i]);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Checks that running domains have the vGPUs of their definitions and suspend records. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -11,7 +10,7 @@
 #include "look/libvirt_files.h"
 #include "look/running.h"
 
-/* A Nova instance whose definition or live XML has a vGPU. */
+/* A domain whose definition or live XML has a vGPU; without Nova, `flavor` is "". */
 struct flavored {
 	char flavor[INSTANCE_SIZE];
 	const char *instance;
@@ -29,24 +28,36 @@ static void report_missing(struct check *check, const struct running_domain *dom
 	else if (wanted->nova)
 		fix = "hard-reboot the instance";
 	/* Without Nova this is only a warning: an operator may have defined the vGPU for the next start. */
-	check_report(check_at_definition(check, name), wanted->nova || suspended ? CHECK_FAIL : CHECK_WARN, fix,
+	check_report(check, wanted->nova || suspended ? CHECK_FAIL : CHECK_WARN, fix,
 		     "domain %s runs without vGPU %s, which %s", name, id,
 		     suspended ? "a suspend detached" : "its definition has");
 }
 
 /* A migration can change the UUIDs of vGPUs, so a domain with as many vGPUs as its definition misses none. */
-static void look_at_defined(struct check *check, const struct running_domain *domain, struct domxml *definition)
+static void look_at_vgpus(struct check *check, const struct running_domain *domain,
+			  const struct libvirt_file *definition)
 {
-	const struct request *wanted = domxml_request(definition), *has = domain->request;
+	const struct request *has = domain->request, *taken = domain->taken, *wanted;
 	const struct leases *leases = &check->world->leases;
+	autodomxml struct domxml *defined = NULL;
 	bool complete = true;
+	struct err ignored;
 
+	for (size_t i = 0; has && taken && i < taken->nvgpus; i++)
+		if (!request_find(has, taken->vgpus[i].id))
+			report_missing(check, domain, taken, taken->vgpus[i].id);
+	if (!has || !definition ||
+	    (!domxml_concerns(definition->text, definition->len) &&
+	     !(hostdev_filter_possible(check->config) && domxml_has_pci(definition->text, definition->len))) ||
+	    domxml_parse(&defined, definition->text, definition->len, DOMXML_ALL_PCI, &ignored) < 0)
+		return;
+	wanted = domxml_request(defined);
 	for (size_t i = 0; i < wanted->nvgpus; i++)
 		complete &= request_find(has, wanted->vgpus[i].id) != NULL;
 	/* The filter reads the cards of all PCI hostdevs, so call it only if a vGPU is missing. */
 	if (complete || strcmp(wanted->uuid, domain->uuid) != 0)
 		return;
-	hostdev_filter_keep(definition, check->host, check->config, leases);
+	hostdev_filter_keep(defined, check->host, check->config, leases);
 	if (domain->doc)
 		hostdev_filter_keep(domain->doc, check->host, check->config, leases);
 	for (size_t i = 0, left = wanted->nvgpus; i < wanted->nvgpus && left > has->nvgpus; i++) {
@@ -55,32 +66,9 @@ static void look_at_defined(struct check *check, const struct running_domain *do
 		if (request_find(has, id))
 			continue;
 		left--;
-		if (!domain->taken || !request_find(domain->taken, id))
+		if (!taken || !request_find(taken, id))
 			report_missing(check, domain, wanted, id);
 	}
-}
-
-static void look_at_vgpus(struct check *check, const struct running_domain *domain,
-			  const struct libvirt_file *definition)
-{
-	autodomxml struct domxml *defined = NULL;
-	struct err ignored;
-
-	if (!domain->request)
-		return;
-	for (size_t i = 0; domain->taken && i < domain->taken->nvgpus; i++)
-		if (!request_find(domain->request, domain->taken->vgpus[i].id))
-			report_missing(check, domain, domain->taken, domain->taken->vgpus[i].id);
-	if (definition &&
-	    (domxml_concerns(definition->text, definition->len) ||
-	     (hostdev_filter_possible(check->config) && domxml_has_pci(definition->text, definition->len))) &&
-	    domxml_parse(&defined, definition->text, definition->len, DOMXML_ALL_PCI, &ignored) == 0)
-		look_at_defined(check, domain, defined);
-}
-
-static bool is_novas(const struct libvirt_file *file)
-{
-	return memmem(file->text, file->len, DOMXML_NOVA_NS_PREFIX, strlen(DOMXML_NOVA_NS_PREFIX));
 }
 
 /* Returns the number of vGPUs in the XML, and reads its flavor ("": none). Negative: invalid XML. */
@@ -100,7 +88,7 @@ static void add_flavored(struct flavored **list, size_t *n, const struct libvirt
 {
 	struct flavored one = { .instance = file->name };
 
-	if (is_novas(file) && domxml_concerns(file->text, file->len) && count_vgpus(file, one.flavor) > 0)
+	if (domxml_concerns(file->text, file->len) && count_vgpus(file, one.flavor) > 0)
 		*(struct flavored *)mem_add(list, n, sizeof(one)) = one;
 }
 
@@ -114,11 +102,11 @@ static void look_at_flavor(struct check *check, const struct running_domain *dom
 	char flavor[INSTANCE_SIZE], ignored[INSTANCE_SIZE];
 	const struct flavored *like;
 
-	if (!n || !is_novas(&domain->live) || count_vgpus(&domain->live, flavor) != 0 || !*flavor)
+	if (!n || count_vgpus(&domain->live, flavor) != 0 || !*flavor)
 		return;
 	like = text_find(flavored, n, sizeof(*flavored), flavor);
 	if (like && (!definition || count_vgpus(definition, ignored) == 0))
-		check_warn(check_at_definition(check, domain->live.name), "hard-reboot the instance",
+		check_warn(check, "hard-reboot the instance",
 			   "domain %s runs without a vGPU, but domain %s, an instance of the same flavor, has one",
 			   domain->live.name, like->instance);
 }
@@ -126,15 +114,17 @@ static void look_at_flavor(struct check *check, const struct running_domain *dom
 void check_running(struct check *check)
 {
 	autofree struct flavored *flavored = NULL;
+	/* Only Nova's instances have flavors. */
+	bool nova = libvirt_files_mention(check->disk, DOMXML_NOVA_NS_PREFIX, false);
 	struct running running;
 	size_t n = 0;
 
 	running_read(&running, check->disk);
 	for (EACH(const struct libvirt_file *, file, check->disk->list, check->disk->n))
-		if (!file->runs)
+		if (nova && !file->runs)
 			add_flavored(&flavored, &n, file);
 	/* While libvirt's container is stopped, no definition can be read. */
-	for (EACH(const struct running_domain *, domain, running.list, running.n))
+	for (EACH(const struct running_domain *, domain, running.list, nova ? running.n : 0))
 		add_flavored(&flavored, &n, &domain->live);
 	for (EACH(const struct running_domain *, domain, running.list, running.n)) {
 		const struct libvirt_file *definition = NULL;
@@ -142,6 +132,7 @@ void check_running(struct check *check)
 		for (EACH(const struct libvirt_file *, file, check->disk->list, check->disk->n))
 			if (!file->runs && strcmp(file->name, domain->live.name) == 0)
 				definition = file;
+		check_at_definition(check, domain->live.name);
 		look_at_vgpus(check, domain, definition);
 		look_at_flavor(check, domain, definition, flavored, n);
 	}

@@ -17,7 +17,6 @@ struct start {
 	struct config config;
 	struct vgpu_request vgpu;
 	struct request request;
-	struct err err; /* why no plan can be made; .code 0: there is a plan */
 };
 
 /* Copies the configuration and lifts its quotas. If all quotas are 0, quota_none stays 0, so that plans are refused. */
@@ -88,23 +87,46 @@ static void report_refusal(struct check *check, const struct start *s)
 	if (!*own && status == CHECK_WARN)
 		own = leased ? "shut down a guest that uses one; 'vgpu-lease inventory' shows what is in use"
 			     : "no guest leases them; 'vgpu-lease gc --dry-run' shows why each is kept";
-	check_report(check_at_location(check, s->section->at), status, *own ? own : fix,
-		     "a start with %s would be refused: %.*s", s->section->type,
+	check_report(check, status, *own ? own : fix, "a start with %s would be refused: %.*s", s->section->type,
 		     plan->why ? (int)plan->why : (int)sizeof(plan->text) - 1, plan->text);
 }
 
-static void report_start(struct check *check, const struct start *s)
+/* PLAN_PREPARE plans a start with a new mdev. PLAN_ASSIGN plans a start with a VF or an unused mdev. */
+static int plan_start(struct check *check, struct start *s, enum plan_mode mode, struct err *err)
+{
+	s->vgpu.any = mode == PLAN_ASSIGN;
+	uuid_random(s->vgpu.id);
+	return check_plan(check, &s->config, &s->request, mode, err);
+}
+
+static void look_at_start(struct check *check, struct start *s, const struct section *section, bool vf)
 {
 	const struct plan *plan = &check->plan;
-	const char *type = s->section->type, *on = plan->nsteps ? plan->steps[0].vgpu.parent : "";
+	const char *type = section->type, *on;
+	struct err err;
+	int r = -EAGAIN;
 
-	check_at_location(check, s->section->at);
-	if (err_denied(s->err.code))
+	s->section = section;
+	s->vgpu.kind = vf ? REQUEST_PCI : REQUEST_MDEV;
+	s->vgpu.managed_as_needed = vf;
+	text_copy(s->vgpu.facts.type, sizeof(s->vgpu.facts.type), type);
+	/* Nova prefers an unused vGPU to a new one. */
+	if (s->config.policy.nova)
+		r = plan_start(check, s, PLAN_ASSIGN, &err);
+	if (r < 0 || !plan->nsteps || plan->steps[0].kind != STEP_ADOPT)
+		r = plan_start(check, s, vf ? PLAN_ASSIGN : PLAN_PREPARE, &err);
+	on = r == 0 && plan->nsteps ? plan->steps[0].vgpu.parent : "";
+	check_at_location(check, section->at);
+	/* If the state cannot be written, no start gets a new vGPU. check_state() reports that. */
+	if (*on && plan->steps[0].kind == STEP_CREATE && plan->steps[0].vgpu.framework != FW_VF &&
+	    !check_can_lease(check))
+		return;
+	if (r < 0 && err_denied(err.code))
 		check_warn(check, "run as root", "cannot tell whether a start with %s would succeed: %s", type,
-			   s->err.text);
-	else if (s->err.code)
+			   err.text);
+	else if (r < 0)
 		check_fail(check, "fix the cause (troubleshooting: the-host)", "a start with %s would be refused: %s",
-			   type, s->err.text);
+			   type, err.text);
 	else if (plan->kind == PLAN_STEPS)
 		check_pass(check, "a start with %s would get one on %s", type, on);
 	else if (plan->kind == PLAN_REMOVE)
@@ -116,35 +138,6 @@ static void report_start(struct check *check, const struct start *s)
 			   plan->why ? (int)plan->why : (int)sizeof(plan->text) - 1, plan->text);
 	else
 		report_refusal(check, s);
-}
-
-/* PLAN_PREPARE plans a start with a new mdev. PLAN_ASSIGN plans a start with a VF or an unused mdev. */
-static void plan_start(struct check *check, struct start *s, enum plan_mode mode)
-{
-	s->vgpu.any = mode == PLAN_ASSIGN;
-	uuid_random(s->vgpu.id);
-	/* After a success the error is undefined. */
-	if (check_plan(check, &s->config, &s->request, mode, &s->err) == 0)
-		s->err.code = 0;
-}
-
-static void look_at_start(struct check *check, struct start *start, const struct section *section, bool vf)
-{
-	const struct plan *plan = &check->plan;
-
-	start->section = section;
-	start->vgpu.kind = vf ? REQUEST_PCI : REQUEST_MDEV;
-	start->vgpu.managed_as_needed = vf;
-	text_copy(start->vgpu.facts.type, sizeof(start->vgpu.facts.type), section->type);
-	/* Nova prefers an unused vGPU to a new one. */
-	if (start->config.policy.nova)
-		plan_start(check, start, PLAN_ASSIGN);
-	if (!start->config.policy.nova || start->err.code || !plan->nsteps || plan->steps[0].kind != STEP_ADOPT)
-		plan_start(check, start, vf ? PLAN_ASSIGN : PLAN_PREPARE);
-	/* If the state cannot be written, no start gets a new vGPU. check_state() reports that. */
-	if (start->err.code || !plan->nsteps || plan->steps[0].kind != STEP_CREATE ||
-	    plan->steps[0].vgpu.framework == FW_VF || check_can_lease(check))
-		report_start(check, start);
 }
 
 /* Returns the fix for a device_match that selects no pGPU. The fix names a pGPU that only its NUMA node excludes. */
@@ -232,6 +225,7 @@ void check_starts(struct check *check)
 	const struct section *rest = NULL;
 	struct start start;
 
+	check_begin(check, "type");
 	start_begin(&start, check);
 	for (size_t i = 0; i < config->nsections; i++) {
 		const struct section *section = &config->sections[i];

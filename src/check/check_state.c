@@ -30,21 +30,6 @@ static const char *const directories[] = {
 	"var/lib/vgpu-lease/types", "var/lib/vgpu-lease/cards"
 };
 
-static void look_at_directory(struct check *check, const char *path)
-{
-	int r = store_check_dir(check->host, path);
-
-	/* -ENOTDIR also means that a directory above it is a file, which is reported once. */
-	if (!sys_exists(check->host->root, path))
-		return;
-	check_at_path(check, path);
-	if (r == -ENOTDIR)
-		check_fail(check, "remove that file; the directory is created when it is needed", "is not a directory");
-	else if (r == -EPERM)
-		check_fail(check, "look at what is in it, then chown root, chmod 755",
-			   "is not owned by root, or is writable by others, so the hook refuses to use it");
-}
-
 /* Could the hook write below `path`? It runs in libvirt's mount namespace, where `path` may be mounted read-only. */
 static bool is_writable(const struct host *host, const char *path, struct store_space *space,
 			struct store_space *libvirts)
@@ -68,7 +53,7 @@ static void look_at_writable(struct check *check, const char *path, enum check_s
 	struct store_space space, libvirts;
 	bool writable = is_writable(host, path, &space, &libvirts);
 
-	/* look_at_directory() has reported that `path` is not a directory. */
+	/* check_state() has reported that `path` is not a directory. */
 	if (space.code == -ENOTDIR && strcmp(space.near, path) == 0)
 		return;
 	check_at_path(check, space.near);
@@ -95,26 +80,6 @@ static void look_at_writable(struct check *check, const char *path, enum check_s
 		check_pass(check, "writable");
 }
 
-void check_state(struct check *check)
-{
-	bool denied = err_denied(check->store_err.code);
-	struct err err = check->store_err;
-	size_t path = strcspn(err.text, ":");
-
-	for (size_t i = 0; i < ARRAY_SIZE(directories); i++)
-		look_at_directory(check, directories[i]);
-	if (!denied)
-		look_at_writable(check, "run/vgpu-lease", CHECK_FAIL, "every start that needs a new vGPU is refused");
-	look_at_writable(check, "var/lib/vgpu-lease", CHECK_WARN, "the history of vGPUs is not kept");
-	/* look_at_directory() has reported ENOTDIR and ELOOP. */
-	if (!check->store_err.code || err.code == ENOTDIR || err.code == ELOOP)
-		return;
-	/* The error's text is "PATH: CAUSE". PATH becomes the place of the finding. */
-	check_at(check, "%s%.*s", check->host->name, (int)path, err.text);
-	err_set(&err, err.code, "%s", check->store_err.text + path + strspn(check->store_err.text + path, ": "));
-	check_unreadable(check, "fix the cause (troubleshooting: the-host)", &err);
-}
-
 /*
  * Reports a lock that stays held: as a failure if one process holds the lock for `limit_ms`, else as a warning with
  * `means`. `limit_ms` 0: always a warning.
@@ -122,10 +87,10 @@ void check_state(struct check *check)
 static void look_at_lock(struct check *check, const char *name, int limit_ms, const char *means)
 {
 	int wait_ms = limit_ms ? limit_ms : LOCK_LONG_MS;
-	int64_t began = sys_now_ms(), now = began, since = began; /* since: when `last` was first the holder */
+	const int64_t end = sys_now_ms() + wait_ms;
 	char holder[LOCK_TEXT_SIZE], last[LOCK_TEXT_SIZE] = "";
+	bool fails = limit_ms;
 	struct stat st;
-	bool fails;
 
 	if (fstatat(check->store.run, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return;
@@ -134,16 +99,13 @@ static void look_at_lock(struct check *check, const char *name, int limit_ms, co
 		check_fail(check, "remove it", "is not a regular file, so it cannot be locked, and starts are refused");
 		return;
 	}
-	for (; now - began < wait_ms; now = sys_now_ms()) {
+	for (; sys_now_ms() < end; sys_sleep_ms(LOCK_STEP_MS)) {
 		if (!store_locked(&check->store, name))
 			return;
 		store_name_holder(&check->store, name, holder, sizeof(holder));
-		if (strcmp(holder, last) != 0)
-			since = now;
+		fails &= !*last || strcmp(holder, last) == 0;
 		memcpy(last, holder, sizeof(last));
-		sys_sleep_ms(LOCK_STEP_MS);
 	}
-	fails = limit_ms && now - since >= limit_ms;
 	check_report(
 		check, fails ? CHECK_FAIL : CHECK_WARN,
 		strncmp(last, "process ", 8) == 0
@@ -154,7 +116,7 @@ static void look_at_lock(struct check *check, const char *name, int limit_ms, co
 }
 
 /* Only the store's lock can fail the check. A pGPU's lock may be held for as long as its driver takes. */
-void check_locks(struct check *check)
+static void look_at_locks(struct check *check)
 {
 	autoclosedir DIR *dir = sys_list(check->store.run, "pgpu");
 	int limit_s = config_is_valid(check->config) && !check->seen ? check->config->policy.lock_timeout_s : 0;
@@ -171,11 +133,12 @@ void check_locks(struct check *check)
 }
 
 /* Only warns if the handler is not running, because starts work without the handler. */
-void check_handler(struct check *check)
+static void look_at_handler(struct check *check)
 {
 	int run = check->store.run;
 	bool known = run >= 0 && sys_exists(run, STORE_HANDLER);
 
+	check_begin(check, "handler");
 	/* A simulated host needs no handler. */
 	if (*check->host->name && !known)
 		return;
@@ -189,7 +152,7 @@ void check_handler(struct check *check)
 			"vgpu-leased is not running, so hot-plugged vGPUs get no lease, migrations no facts, and slow releases wait for gc or a start that needs the vGPU");
 }
 
-void check_garbage(struct check *check)
+static void look_at_garbage(struct check *check)
 {
 	autoclosedir DIR *dir = sys_list(check->store.run, "garbage");
 	const struct dirent *e;
@@ -263,7 +226,8 @@ static void report_foreign(struct check *check, const struct gc *pass)
 				   : "");
 	}
 	if (kept)
-		check_pass(check, "%zu unused vGPU%s kept: not made for a guest", kept, kept == 1 ? "" : "s");
+		check_pass(check_at(check, "%s", ""), "%zu unused vGPU%s kept: not made for a guest", kept,
+			   kept == 1 ? "" : "s");
 }
 
 static void report_leases(struct check *check, const struct gc *pass)
@@ -271,7 +235,7 @@ static void report_leases(struct check *check, const struct gc *pass)
 	size_t goes = 0, leased = 0, odd = 0, waits = 0;
 	int garbage = pass->world.leases.garbage;
 
-	check->what = "guest";
+	check_begin(check, "guest");
 	for (EACH(const struct gc_item *, item, pass->items, pass->n)) {
 		goes += item->outcome == GC_GOES;
 		leased += item->leased;
@@ -279,12 +243,12 @@ static void report_leases(struct check *check, const struct gc *pass)
 		if (item->leased && item->outcome == GC_STAYS && !item->fate.due_ms)
 			odd += look_at_lost(check, pass, item) || look_at_guest(check, &item->lease);
 	}
-	check->what = "lease";
+	check_begin(check, "lease");
 	report_foreign(check, pass);
-	if (goes)
-		check_warn(check_at_path(check, "run/vgpu-lease/leases"), "run 'vgpu-lease gc'",
-			   "%zu vGPU%s or lease%s can be released", goes, goes == 1 ? "" : "s", goes == 1 ? "" : "s");
 	check_at_path(check, "run/vgpu-lease/leases");
+	if (goes)
+		check_warn(check, "run 'vgpu-lease gc'", "%zu vGPU%s or lease%s can be released", goes,
+			   goes == 1 ? "" : "s", goes == 1 ? "" : "s");
 	if (garbage)
 		check_warn(check, "run 'vgpu-lease gc', which sets it aside", "%d lease%s cannot be parsed", garbage,
 			   garbage == 1 ? "" : "s");
@@ -294,7 +258,7 @@ static void report_leases(struct check *check, const struct gc *pass)
 		check_pass(check, "%zu in use, none to be released", leased);
 }
 
-void check_leases(struct check *check)
+static void look_at_leases(struct check *check)
 {
 	autogc struct gc pass = { .world = { .store = &check->store, .config = check->config },
 				  .inv = check->inv,
@@ -302,6 +266,7 @@ void check_leases(struct check *check)
 				  .dry = true };
 	struct err err;
 
+	check_begin(check, "lease");
 	if (gc_judge(&pass, &err) == 0)
 		report_leases(check, &pass);
 	else
@@ -318,29 +283,23 @@ bool check_serves_projects(const struct config *config)
 	return serves;
 }
 
-/* Reports a quota of 0 for all projects, or for domains without a project. check_starts() reports if both are 0. */
-static void report_zero_quotas(struct check *check)
+/* Only warns of an exhausted quota, because other projects can still start domains. */
+static void look_at_quotas(struct check *check)
 {
 	const struct config *config = check->config;
+	const struct leases *leases = &check->world->leases;
 	const bool serves = check_serves_projects(config);
 
-	if (serves != (config->quota_none == 0))
-		return;
-	check_warn(check_at(check, "%s", config->nfiles ? config->files[0] : ""),
-		   serves ? "if they need vGPUs, raise the key none in [quota]"
-			  : "if they need vGPUs, raise the key default in [quota]",
-		   "the quota of %s is 0, so none of them gets a vGPU",
-		   serves ? "domains without a project" : "each project");
-}
-
-/* Only warns of an exhausted quota, because other projects can still start domains. */
-void check_quotas(struct check *check)
-{
-	const struct leases *leases = &check->world->leases;
-
-	report_zero_quotas(check);
+	check_begin(check, "quota");
+	/* check_starts() reports if no domain at all may have a vGPU. */
+	if (serves == (config->quota_none == 0))
+		check_warn(check_at(check, "%s", config->nfiles ? config->files[0] : ""),
+			   serves ? "if they need vGPUs, raise the key none in [quota]"
+				  : "if they need vGPUs, raise the key default in [quota]",
+			   "the quota of %s is 0, so none of them gets a vGPU",
+			   serves ? "domains without a project" : "each project");
 	for (EACH(const struct lease *, lease, leases->list, leases->n)) {
-		int limit = config_quota(check->config, lease->project), holds = 0;
+		int limit = config_quota(config, lease->project), holds = 0;
 		const struct lease *first = NULL;
 
 		for (EACH(const struct lease *, other, leases->list, leases->n))
@@ -353,5 +312,41 @@ void check_quotas(struct check *check)
 			   *lease->project ? "the quota of this project is"
 					   : "the quota of domains without a project is",
 			   holds, limit);
+	}
+}
+
+void check_state(struct check *check)
+{
+	struct err err = check->store_err;
+	size_t path = strcspn(err.text, ":");
+
+	check_begin(check, "state");
+	for (size_t i = 0; i < ARRAY_SIZE(directories); i++) {
+		int r = store_check_dir(check->host, directories[i]);
+
+		check_at_path(check, directories[i]);
+		/* -ENOTDIR also means that a directory above it is a file, which is reported once. */
+		if (r == -ENOTDIR && sys_exists(check->host->root, directories[i]))
+			check_fail(check, "remove that file; the directory is created when it is needed",
+				   "is not a directory");
+		else if (r == -EPERM)
+			check_fail(check, "look at what is in it, then chown root, chmod 755",
+				   "is not owned by root, or is writable by others, so the hook refuses to use it");
+	}
+	if (!err_denied(err.code))
+		look_at_writable(check, "run/vgpu-lease", CHECK_FAIL, "every start that needs a new vGPU is refused");
+	look_at_writable(check, "var/lib/vgpu-lease", CHECK_WARN, "the history of vGPUs is not kept");
+	if (!err.code) {
+		look_at_locks(check);
+		look_at_garbage(check);
+		look_at_handler(check);
+		look_at_leases(check);
+		look_at_quotas(check);
+	} else if (err.code != ENOTDIR && err.code != ELOOP) { /* these are reported above */
+		/* The error's text is "PATH: CAUSE". PATH becomes the place of the finding. */
+		check_at(check, "%s%.*s", check->host->name, (int)path, err.text);
+		err_set(&err, err.code, "%s",
+			check->store_err.text + path + strspn(check->store_err.text + path, ": "));
+		check_unreadable(check, "fix the cause (troubleshooting: the-host)", &err);
 	}
 }

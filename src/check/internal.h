@@ -4,7 +4,10 @@
 
 #include "check/check.h"
 
-/* Set the place of the next finding: a text, FILE:LINE, or a path of the host. Return `check`. */
+/* Sets the name of the running check. The findings that follow are about the host, until one of check_at(). */
+void check_begin(struct check *check, const char *what);
+
+/* Set the place of the findings that follow: a text, FILE:LINE, or a path of the host. Return `check`. */
 struct check *check_at(struct check *check, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 struct check *check_at_location(struct check *check, struct location at);
 struct check *check_at_path(struct check *check, const char *path);
@@ -46,11 +49,4 @@ void check_domains(struct check *check);
 void check_running(struct check *check); /* reports vGPUs that are missing from running domains */
 void check_state(struct check *check);
 bool check_can_lease(const struct check *check); /* false: check_state() fails, because the state cannot be written */
-
-/* check_locks() and the following functions need an open check->store. */
-void check_locks(struct check *check);
-void check_handler(struct check *check);
-void check_garbage(struct check *check);
-void check_leases(struct check *check);
-void check_quotas(struct check *check);
 bool check_serves_projects(const struct config *config); /* can any project lease a vGPU? */

@@ -3,7 +3,6 @@
 #include "check/check.h"
 
 #include <fcntl.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "base/mem.h"
@@ -94,12 +93,10 @@ static void print_pgpus(FILE *to, const struct world *world)
 	}
 	/* Print each missing pGPU once, even if several sections name it. */
 	for (EACH(const struct missing_card *, missing, list, world->nmissing_cards)) {
-		bool told = inventory_pgpu(inv, missing->card.address);
+		const char *address = missing->card.address;
 
-		for (EACH(const struct missing_card *, other, list, (size_t)(missing - list)))
-			told |= strcmp(other->card.address, missing->card.address) == 0;
-		if (!told)
-			sample(to, "pgpu_ready", 0, "pgpu", missing->card.address, NULL);
+		if (!inventory_pgpu(inv, address) && !text_find(list, (size_t)(missing - list), sizeof(*list), address))
+			sample(to, "pgpu_ready", 0, "pgpu", address, NULL);
 	}
 	family(to, "framebuffer_used_bytes", "gauge", "Framebuffer of all vGPUs on a pGPU.");
 	for (size_t g = 0; g < inv->npgpus; g++) {

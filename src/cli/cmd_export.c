@@ -15,11 +15,10 @@
 enum { HOST_SIZE = 256 };
 
 /* Includes the VFs of a full card, because Nova adds their providers once the card has capacity. */
-static void print_provider_config(struct cmd *cmd, const struct nova_inventory *nova, const char *host)
+static void print_provider_config(const struct nova_inventory *nova, const char *host)
 {
 	size_t n = 0;
 
-	(void)cmd;
 	fputs("# Written by 'vgpu-lease export nova-provider-config', for /etc/nova/provider_config.\n"
 	      "meta:\n"
 	      "  schema_version: '1.0'\n"
@@ -108,12 +107,58 @@ static bool shares_model(const struct inventory *inv, const struct inv_pgpu *car
 	return false;
 }
 
+/* Can a guest have this VF beside those that are chosen? One guest gets the whole IOMMU group. */
+static bool is_usable(const struct inv_parent *vf, const struct inv_parent *const *chosen, int n)
+{
+	bool usable = !*vf->beside && (*vf->group || vf->card->framework != FW_VF);
+
+	for (int i = 0; i < n; i++)
+		usable &= chosen[i] != vf && !(*vf->group && strcmp(chosen[i]->group, vf->group) == 0);
+	return usable;
+}
+
+/* The type that the VF keeps when a guest ends; "": none. */
+static const char *kept_type(const struct world *world, const struct inv_parent *vf)
+{
+	const struct inv_device *device = inventory_device(&world->inv, vf->name);
+	const struct lease *lease = lease_find(&world->leases, vf->name);
+
+	return device && !(lease && lease->origin == LEASE_CREATED) ? device->vgpu.type : "";
+}
+
+/* How many VFs can have the type, beside those that keep it and are configured for another type, or not at all. */
+static int most_vfs(const struct world *world, const struct inv_pgpu *card, const struct section *section, int capacity)
+{
+	bool limited = section->max_instances != NO_LIMIT && section->max_instances < capacity;
+	int most = limited ? section->max_instances : capacity;
+
+	for (int i = 0; i < card->nparents && most > 0; i++)
+		most -= pool_section_of(card->parents[i]) != section &&
+			strcmp(kept_type(world, card->parents[i]), section->type) == 0;
+	return most;
+}
+
+/* Chooses VFs for the type. First those that keep it when a guest ends, because they take capacity in any case. */
+static int choose_vfs(const struct inv_parent **chosen, const struct world *world, const struct inv_pgpu *card,
+		      const struct section *section, int most)
+{
+	const char *const kept[] = { section->type, "" };
+	int n = 0;
+
+	for (size_t k = 0; k < ARRAY_SIZE(kept); k++)
+		for (int i = 0; i < card->nparents && n < most; i++)
+			if (pool_section_of(card->parents[i]) == section && is_usable(card->parents[i], chosen, n) &&
+			    strcmp(kept_type(world, card->parents[i]), kept[k]) == 0)
+				chosen[n++] = card->parents[i];
+	return n;
+}
+
 /*
- * Prints no more VFs of this type than the capacity of the card, because Nova counts each VF as a device. Adds an alias
- * per type and model. True if Nova needs resource classes for this model.
+ * Prints no more VFs of this type than the card can have, because Nova counts each VF as a device. Adds an alias per
+ * type and model, and to `mib` the framebuffer of the VFs. True if Nova needs resource classes for this model.
  */
 static bool print_vfs(const struct world *world, const struct inv_pgpu *card, const struct section *section,
-		      char **aliases)
+		      char **aliases, int *mib)
 {
 	char trait[TRAIT_SIZE];
 	bool shared = shares_model(&world->inv, card, section);
@@ -121,27 +166,30 @@ static bool print_vfs(const struct world *world, const struct inv_pgpu *card, co
 	const char *class = strncmp(section->class, "CUSTOM_", 7) == 0 ? section->class : shared ? trait : NULL;
 	const char *migratable = card->framework == FW_VARIANT ? ", \"live_migratable\": \"yes\"" : "";
 	const struct inv_offer *offer = inventory_offer(card, section->type);
+	int i = 0, n, most, whole = capacity_framebuffer(world, card).whole;
 	struct capacity_count count;
 	struct inv_pgpu vf;
-	int i = 0, n = 0;
 
 	while (i < card->nparents && pool_section_of(card->parents[i]) != section)
 		i++;
-	if (card->framework == FW_MDEV || !card->pool.in_pool || !offer || i == card->nparents ||
-	    !inventory_read_card(world->host, card->parents[i]->name, &vf))
+	if (card->framework == FW_MDEV || !card->pool.in_pool || i == card->nparents ||
+	    !inventory_read_card(world->host, card->parents[i]->name, &vf) ||
+	    !capacity_count(&count, world, card, offer))
 		return false;
 	nova_type_trait(trait, section->type);
 	autofree char *end = class ? mem_format(", \"resource_class\": \"%s\"}\n", class) : mem_strdup("}\n");
-	capacity_count(&count, world, card, offer);
-	printf("# %s: %s, at most %d of %d VFs\n", card->address, section->type, count.capacity, card->nparents);
-	for (; i < card->nparents && n < count.capacity; i++) {
-		if (pool_section_of(card->parents[i]) != section)
-			continue;
-		/* "managed": "no" keeps a variant VF bound to the driver with which the hook sets the type. */
-		printf("device_spec = {\"address\": \"%s\"%s%s%s", card->parents[i]->name,
+	most = most_vfs(world, card, section, count.capacity);
+	printf("# %s: %s, at most %d of %d VFs\n", card->address, section->type, most, card->nparents);
+	autofree const struct inv_parent **chosen = mem_new(card->nparents, sizeof(*chosen));
+	n = choose_vfs(chosen, world, card, section, most);
+	*mib += offer->type->framebuffer_mib > 0 ? n * offer->type->framebuffer_mib : 0;
+	if (whole > 0 && *mib > whole)
+		printf("# %s holds %d MiB, less than its VFs of all types; list fewer in device_addresses\n",
+		       card->address, whole);
+	/* "managed": "no" keeps a variant VF bound to the driver with which the hook sets the type. */
+	for (i = 0; i < n; i++)
+		printf("device_spec = {\"address\": \"%s\"%s%s%s", chosen[i]->name,
 		       *migratable ? ", \"managed\": \"no\"" : "", migratable, end);
-		n++;
-	}
 	autofree char *before = *aliases;
 	autofree char *alias = mem_format(
 		"alias = {\"name\": \"%s\", \"vendor_id\": \"%s\", \"product_id\": \"%s\", \"device_type\": \"type-VF\"%s%s",
@@ -150,21 +198,22 @@ static bool print_vfs(const struct world *world, const struct inv_pgpu *card, co
 	return shared;
 }
 
-static void print_pci(struct cmd *cmd, const struct nova_inventory *nova, const char *host)
+static void print_pci(struct cmd *cmd)
 {
 	const struct inventory *inv = &cmd->world.inv;
 	autofree char *aliases = mem_strdup("");
 	bool shared = false;
 
-	(void)nova;
-	(void)host;
 	fputs("# Written by 'vgpu-lease export nova-pci', for Nova 2025.1 and later. nova-api and the scheduler need the\n"
 	      "# alias as well. A flavor requests a VF with the property pci_passthrough:alias=NAME:1.\n"
 	      "[pci]\n",
 	      stdout);
-	for (size_t g = 0; g < inv->npgpus; g++)
+	for (size_t g = 0; g < inv->npgpus; g++) {
+		int mib = 0;
+
 		for (EACH(const struct section *, section, cmd->config.sections, cmd->config.nsections))
-			shared |= print_vfs(&cmd->world, inv->pgpus[g], section, &aliases);
+			shared |= print_vfs(&cmd->world, inv->pgpus[g], section, &aliases, &mib);
+	}
 	if (shared)
 		puts("# Only resource classes distinguish the types of one model, so pci_in_placement = true is required in\n"
 		     "# [filter_scheduler].\n"
@@ -172,24 +221,9 @@ static void print_pci(struct cmd *cmd, const struct nova_inventory *nova, const 
 	fputs(aliases, stdout);
 }
 
-static const struct format {
-	const char *name;
-	void (*print)(struct cmd *cmd, const struct nova_inventory *nova, const char *host);
-	bool nova; /* requires nova_conf */
-} formats[] = {
-	{ "nova-provider-config", print_provider_config, true },
-	{ "placement", print_placement, true },
-	{ "nova-pci", print_pci, false },
-	{ 0 },
-};
-
-static const struct format *find_format(const struct cmd_call *call)
+static bool is_format(const struct cmd_call *call, const char *name)
 {
-	const struct format *format = formats;
-
-	while (format->name && strcmp(call->args.operands[0], format->name) != 0)
-		format++;
-	return format;
+	return strcmp(call->args.operands[0], name) == 0;
 }
 
 /* Placement limits a provider's name, HOST_DEVICE, to 200 characters. */
@@ -202,14 +236,14 @@ static bool is_host_name(const char *name)
 
 static int check(struct cmd_call *call, struct err *err)
 {
-	const struct format *format = find_format(call);
+	const char *format = call->args.operands[0];
+	const bool placement = is_format(call, "placement");
 
-	if (!format->name)
+	if (!placement && !is_format(call, "nova-provider-config") && !is_format(call, "nova-pci"))
 		return err_set(err, EINVAL, "unknown format '%s': expected nova-provider-config, placement or nova-pci",
-			       call->args.operands[0]);
-	if (call->args.bits & CMD_TABLE && format->print != print_placement)
-		return err_set(err, EINVAL, "export %s takes no --json, --output, --sort or --no-headings",
-			       format->name);
+			       format);
+	if (call->args.bits & CMD_TABLE && !placement)
+		return err_set(err, EINVAL, "export %s takes no --json, --output, --sort or --no-headings", format);
 	if (call->hostname && !is_host_name(call->hostname))
 		return err_set(err, EINVAL, "invalid value '%s' of --hostname: expected a host name", call->hostname);
 	return 0;
@@ -233,20 +267,28 @@ static int find_hostname(char name[HOST_SIZE], struct err *err)
 
 static int run(struct cmd *cmd, struct err *err)
 {
-	const struct format *format = find_format(cmd->call);
 	autofree struct definition *definitions = NULL;
 	const char *given = cmd->call->hostname;
 	struct nova_inventory nova;
 	char host[HOST_SIZE];
 	size_t n;
 
-	if (!cmd->config.policy.nova && format->nova)
+	if (is_format(cmd->call, "nova-pci")) {
+		if (cmd_survey(cmd, err) < 0)
+			return -err->code;
+		print_pci(cmd);
+		return CMD_DONE;
+	}
+	if (!cmd->config.policy.nova)
 		return err_set(err, EPERM, "nova_conf is not set; name Nova's configuration in [devices]");
 	if ((!given && find_hostname(host, err) < 0) || cmd_survey(cmd, err) < 0 ||
 	    mdevctl_definitions(&definitions, &n, &cmd->host, NULL, err) < 0)
 		return -err->code;
 	nova_inventory_make(&nova, &cmd->world.inv, definitions, n);
-	format->print(cmd, &nova, given ? given : host);
+	if (is_format(cmd->call, "placement"))
+		print_placement(cmd, &nova, given ? given : host);
+	else
+		print_provider_config(&nova, given ? given : host);
 	nova_inventory_free(&nova);
 	return CMD_DONE;
 }

@@ -195,9 +195,8 @@ static int print_nova(FILE *to, const struct host *host, struct err *err)
 	}
 	if (!found)
 		return 0;
-	text_line(
-		to,
-		"# Nova's pool, from 'vgpu-lease init'. If 'ps -o args= -C nova-compute' shows other files, name all");
+	text_line(to, "# Nova's pool, from 'vgpu-lease init'. If 'ps -o args= -C nova-compute' shows other files, "
+		      "name all");
 	text_line(to, "# of them, in the same order. After an edit, run 'vgpu-lease check'.");
 	fprintf(to, "\n[devices]\nnova_conf = %s\n", names);
 	return 1;
@@ -214,12 +213,10 @@ static int write_file(const struct cmd *cmd, const char *path, const char *text,
 	if (dir < 0)
 		return err_sys(err, errno, "%s", path);
 	/* A file with neither settings nor type sections, such as the packaged one, is replaced. */
-	r = has_line(dir, basename(path), O_NOFOLLOW, "^[ \t]*([^[#; \t]|\\[(mdev|vgpu|vf)_)");
-	if (cmd->config.nsections)
-		path = cmd->config.sections[0].at.file;
-	if (cmd->config.nsections || r != 0)
+	if (cmd->config.nsections ||
+	    has_line(dir, basename(path), O_NOFOLLOW, "^[ \t]*([^[#; \t]|\\[(mdev|vgpu|vf)_)") != 0)
 		return err_set(err, EEXIST, "%s: exists already; compare it with the output of 'vgpu-lease init'",
-			       path);
+			       cmd->config.nsections ? cmd->config.sections[0].at.file : path);
 	r = sys_publish(dir, basename(path), text, len);
 	return r < 0 || syncfs(dir) < 0 ? err_sys(err, r < 0 ? -r : errno, "%s", path) : 0;
 }

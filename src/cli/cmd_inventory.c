@@ -94,9 +94,8 @@ static int check_pgpu(struct cmd *cmd, struct err *err)
 			memcpy(cmd->pgpu, lease->vgpu.pgpu, sizeof(cmd->pgpu));
 			return 0;
 		}
-	for (EACH(const struct missing_card *, missing, world->missing_cards, world->nmissing_cards))
-		if (strcmp(pgpu, missing->card.address) == 0)
-			return 0;
+	if (text_find(world->missing_cards, world->nmissing_cards, sizeof(*world->missing_cards), pgpu))
+		return 0;
 	return cards_pgpu(world, pgpu, err) ? 0 : -err->code;
 }
 

@@ -32,9 +32,9 @@ static int not_allowed(const char *path, int code)
 
 /*
  * Tries each file that libsystemd reads (of all machines with --root, else of this machine), because libsystemd skips
- * unreadable files silently. `missing`: why events may be missing; .code 0: all files can be read.
+ * unreadable files silently. Returns 0 if some can be read; err->code: why events may be missing; 0: all can be read.
  */
-static int check_files(const char *root, struct err *missing, struct err *err)
+static int check_files(const char *root, struct err *err)
 {
 	static const char *const tops[] = { "var", "run" };
 	char machine[64] = "";
@@ -57,17 +57,17 @@ static int check_files(const char *root, struct err *missing, struct err *err)
 
 			readable += r >= 0;
 			closed += r == -EACCES;
-			if (r < 0 && r != -EACCES && !missing->code)
-				err_set(missing, EIO, "journal: events may be missing: cannot read %s: %s", *path,
+			if (r < 0 && r != -EACCES && !err->code)
+				err_set(err, EIO, "journal: events may be missing: cannot read %s: %s", *path,
 					strerror(-r));
 		}
 		globfree(&found);
 	}
 	if (closed && !readable)
 		return err_set(err, EACCES, "journal: cannot be read: permission denied; " READER);
-	if (closed && !missing->code)
-		err_set(missing, EACCES,
-			"journal: events may be missing: permission denied for %d of its files; " READER, closed);
+	if (closed && !err->code)
+		err_set(err, EACCES, "journal: events may be missing: permission denied for %d of its files; " READER,
+			closed);
 	return 0;
 }
 
@@ -184,18 +184,33 @@ static int print_events(sd_journal *journal, uint64_t since, int last, struct js
 	return r < 0 ? r : n;
 }
 
+/* Sets `err` if this host has no such object; not if the host or the leases cannot be read. */
+static void find_object(struct cmd *cmd, const char *object, struct err *err)
+{
+	char similar[CMD_SIMILAR_SIZE];
+	struct err why;
+
+	if (cmd_open(cmd, CMD_CONFIG_OWN, &why) < 0 || cmd_survey(cmd, &why) < 0)
+		return;
+	if (cmd_kind(cmd) == SHOW_PGPU) {
+		cmd_take_pgpu(cmd, object);
+		cmd_check_filters(cmd, err);
+	} else if (cmd_kind(cmd) == SHOW_DOMAIN && !cmd_knows_domain(cmd, object, similar, &why)) {
+		err_set(err, ENOENT, "%s: no events, and no such domain, vGPU or pGPU on this host%s", object, similar);
+	}
+}
+
 /*
- * Prints the `last` events of `object` (NULL: all), or all since call->since_us if `last` is 0. *ever: there are
- * events, perhaps older ones. Returns their number, and sets err->code if some may be missing. Negative: the journal
- * cannot be read, and nothing is printed.
+ * Prints the `last` events of `object` (NULL: all), or all since call->since_us if `last` is 0. With `last` 0, sets
+ * `err` for an object that has no events and that this host does not know. Returns the number of events, and sets
+ * err->code if some may be missing. Negative: the journal cannot be read, and nothing is printed.
  */
-static int events_print(struct cmd *cmd, const char *object, int last, bool *ever, struct err *err)
+static int events_print(struct cmd *cmd, const char *object, int last, struct err *err)
 {
 	const char *root = cmd->call->args.root;
 	struct json_out *json = cmd_json(cmd);
 	autojournal sd_journal *journal = NULL;
-	struct err missing = { 0 };
-	int r = check_files(root, &missing, err);
+	int r = check_files(root, err);
 
 	if (r < 0)
 		return r;
@@ -203,31 +218,28 @@ static int events_print(struct cmd *cmd, const char *object, int last, bool *eve
 	r = root ? sd_journal_open_directory(&journal, root, SD_JOURNAL_OS_ROOT | SD_JOURNAL_SYSTEM)
 		 : sd_journal_open(&journal, SD_JOURNAL_LOCAL_ONLY | SD_JOURNAL_SYSTEM);
 	if (r >= 0)
-		r = sd_journal_set_data_threshold(journal, VALUE_MAX);
-	if (r >= 0)
 		r = select_events(journal, object);
 	if (r >= 0)
 		r = print_events(journal, (uint64_t)cmd->call->since_us, last, json);
 	json_out_close(json);
-	*ever = r > 0 || (r == 0 && sd_journal_seek_tail(journal) >= 0 && sd_journal_previous(journal) > 0);
-	*err = missing;
-	if (r >= 0)
-		return r;
-	err_set(err, -r, "journal: events may be missing: %s", strerror(-r));
-	return 0;
+	if (r == 0 && !last && object && !err->code &&
+	    !(sd_journal_seek_tail(journal) >= 0 && sd_journal_previous(journal) > 0))
+		find_object(cmd, object, err);
+	if (r < 0)
+		err_set(err, -r, "journal: events may be missing: %s", strerror(-r));
+	return r < 0 ? 0 : r;
 }
 
 void show_events(struct cmd *cmd, const char *object)
 {
 	struct json_out *json = cmd_json(cmd);
 	struct err why = { 0 };
-	bool ever;
 	int n;
 
 	if (!json)
 		printf("\nlatest events:\n");
 	fflush(stdout);
-	n = events_print(cmd, object, EVENTS_SHOWN, &ever, &why);
+	n = events_print(cmd, object, EVENTS_SHOWN, &why);
 	if (n < 0)
 		json_out_string(json, "events", NULL);
 	if (why.code)
@@ -236,40 +248,17 @@ void show_events(struct cmd *cmd, const char *object)
 		puts(n < 0 ? "  not known" : "  none in the journal");
 }
 
-/* Sets `err` if this host has no such object; not if the host or the leases cannot be read. */
-static void find_object(struct cmd *cmd, const char *object, struct err *err)
-{
-	char similar[CMD_SIMILAR_SIZE];
-	enum cmd_kind kind;
-	struct err why;
-
-	if (cmd_open(cmd, CMD_CONFIG_OWN, &why) < 0 || cmd_survey(cmd, &why) < 0)
-		return;
-	kind = cmd_kind(cmd);
-	if (kind == SHOW_PGPU) {
-		cmd_take_pgpu(cmd, object);
-		cmd_check_filters(cmd, err);
-	} else if (kind == SHOW_DOMAIN && !cmd_knows_domain(cmd, object, similar, &why)) {
-		err_set(err, ENOENT, "%s: no events, and no such domain, vGPU or pGPU on this host%s", object, similar);
-	}
-}
-
 static int run(struct cmd *cmd, struct err *err)
 {
 	const struct args *args = &cmd->call->args;
 	char id[ID_SIZE];
 	const char *word = args->noperands ? args->operands[0] : NULL, *object = word && id_parse(id, word) ? id : word;
 	struct json_out *json = cmd_json(cmd);
-	bool ever = false;
-	int n = events_print(cmd, object, 0, &ever, err);
+	int n = events_print(cmd, object, 0, err);
 
-	if (n == 0 && !err->code) {
-		if (object && !ever)
-			find_object(cmd, object, err);
-		/* Print this only on a terminal, because scripts may count lines. */
-		if (!err->code && !json && term_stdout()->width)
-			out_say("no events in the journal");
-	}
+	/* Print this only on a terminal, because scripts may count lines. */
+	if (n == 0 && !err->code && !json && term_stdout()->width)
+		out_say("no events in the journal");
 	if (n < 0) {
 		json_out_array(json, "events");
 		json_out_close(json);

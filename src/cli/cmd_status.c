@@ -113,6 +113,8 @@ static void print_bars(const struct status *status, const struct card_row *row, 
 		snprintf(text, sizeof(text), "%d of %d, ", count.used, count.capacity);
 		if (count.available)
 			text_add(text, sizeof(text), "%d available", count.available);
+		else if (count.cause == CAUSE_IN_USE && count.unleased)
+			text_add(text, sizeof(text), "%d not leased", count.unleased);
 		else
 			/* A card without a vGPU is not full, but reserved, or its VFs cannot be used. */
 			text_add(text, sizeof(text), "%s",
@@ -308,8 +310,7 @@ static void print_tree(const struct status *status)
 	const char *colour = check->count[CHECK_FAIL] ? TERM_RED : check->count[CHECK_WARN] ? TERM_YELLOW : TERM_GREEN;
 	autofree char *vgpus = draw_vgpus(status), *host = term_safe(status->host);
 	const char *lines = vgpus;
-	char text[128];
-	char part[32] = "";
+	char text[128], part[32] = "";
 	bool close = false;
 	size_t n = status->nrows + (status->rows[status->nrows].nvgpus > 0);
 

@@ -80,10 +80,8 @@ static char *shown_on(const struct term *term, const char *text)
 
 char *term_safe(const char *text)
 {
-	size_t size = text_safe_size(text);
-	autofree char *safe = mem_alloc(size);
+	autofree char *safe = text_safe_copy(text);
 
-	text_safe(safe, size, text);
 	return shown_on(term_stdout(), safe);
 }
 
@@ -101,30 +99,23 @@ int term_columns(const char *text, size_t len)
 	return columns;
 }
 
-/* Replaces a margin of blanks that leaves too few columns for a UUID. A margin with a tree's lines stays. */
-static const char *narrowed(const struct term *term, const char *margin)
+void term_wrap_printable(const struct term *term, int at, const char *margin, const char *text)
 {
-	size_t len = strlen(margin);
+	autofree char *shown = shown_on(term, text);
+	int left = (int)strlen(margin), column = at;
 
-	if (term->width - (int)len >= TEXT_COLUMNS || len < 2 * strlen(TERM_INDENT) || margin[strspn(margin, " ")])
-		return margin;
-	return TERM_INDENT;
-}
-
-static void wrap(const struct term *term, int at, const char *margin, const char *safe)
-{
-	int left, column = at;
-
-	margin = narrowed(term, margin);
+	/* Replace a margin of blanks that leaves too few columns for a UUID. A margin with a tree's lines stays. */
+	if (term->width - left < TEXT_COLUMNS && left >= 2 * (int)strlen(TERM_INDENT) && !margin[strspn(margin, " ")])
+		margin = TERM_INDENT;
 	left = term_columns(margin, strlen(margin));
-	for (const char *word = safe; *word;) {
+	for (const char *word = shown; *word;) {
 		size_t blanks = strspn(word, " "), len = strcspn(word + blanks, " ");
 		int columns = term_columns(word + blanks, len);
 
 		if (term->width && !len)
 			break;
 		if (term->width && column + (int)blanks > left && column + (int)blanks + columns > term->width &&
-		    (word > safe || at > left)) {
+		    (word > shown || at > left)) {
 			fprintf(term->to, "\n%s", margin);
 			column = left;
 		} else {
@@ -142,14 +133,7 @@ void term_wrap(int at, const char *margin, const char *text)
 {
 	autofree char *safe = term_safe(text);
 
-	wrap(term_stdout(), at, margin, safe);
-}
-
-void term_wrap_printable(const struct term *term, int at, const char *margin, const char *text)
-{
-	autofree char *shown = shown_on(term, text);
-
-	wrap(term, at, margin, shown);
+	term_wrap_printable(term_stdout(), at, margin, safe);
 }
 
 void term_wrap_behind(int at, int from, const char *text)

@@ -49,7 +49,7 @@ int config_mistake(struct draft *draft, const struct location *at, const char *f
 	if (at->nova)
 		text_add(note->text, sizeof(note->text), "; or write [%s] in vgpu-lease.conf, which takes precedence",
 			 at->section);
-	draft->unsure |= !at->line;
+	draft->unsure |= !at->section;
 	return -EINVAL;
 }
 
@@ -162,12 +162,11 @@ static int take_drop_ins(struct draft *draft, int dir, const struct source *sour
 	if (n < 0)
 		return err_sys(err, errno, "%s", source->name);
 	for (int i = 0; i < n; i++) {
-		autofree char *path = mem_format("%s/%s", source->path, list[i]->d_name);
 		autofree char *name = mem_format("%s/%s", source->name, list[i]->d_name);
 
-		free(list[i]);
 		if (r == 0)
-			r = take_file(draft, dir, &(struct source){ path, name, source->nova }, err);
+			r = take_file(draft, fd, &(struct source){ list[i]->d_name, name, source->nova }, err);
+		free(list[i]);
 		/* Do not return -ENOENT, because callers take it as "no configuration". */
 		if (r == -ENOENT) {
 			config_mistake(draft, &(struct location){ .file = name },

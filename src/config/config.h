@@ -81,7 +81,7 @@ static inline int64_t policy_release_ms(const struct policy *policy)
 	return (int64_t)(policy->release_timeout_s + policy->driver_cleanup_s) * 1000;
 }
 
-/* The longest time that a pGPU's lock is held for one vGPU, in ms: to create it and, after a failure, to undo that. */
+/* The longest time to create one vGPU and, after a failure, to undo that, in ms. A pGPU's lock is not held longer. */
 enum { UNDO_MS = 2000 };
 static inline int64_t policy_create_ms(const struct policy *policy)
 {

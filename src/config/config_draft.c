@@ -47,75 +47,58 @@ struct section *config_draft_add(struct draft *draft, const char *type)
 	return s;
 }
 
-/* An option of nova.conf that defines the pool. NOVA_UNREAD: an option that Nova reads only in a section [mdev_*]. */
-enum nova_option { NOVA_TYPES, NOVA_HEADER, NOVA_ADDRESSES, NOVA_CLASS, NOVA_MAX, NOVA_UNREAD };
-
+/* A header or key of a nova.conf that defines the pool, by the names in nova/conf/devices.py. */
 struct nova_entry {
-	struct location at; /* key NULL: the entry is a section's header */
-	char *value;        /* in draft->texts; each continuation line begins with '\n' */
-	enum nova_option option;
-	bool old; /* has the deprecated name */
+	struct location at;
+	const char *type;      /* in at.section; NULL: the entry is a list in [devices] */
+	const struct key *key; /* NULL: the header */
+	char *value;           /* in draft->texts; each continuation line begins with '\n' */
+	bool old;              /* deprecated name: counts only if the file does not use the current name */
 };
-
-/* The names in nova/conf/devices.py. */
-static const struct {
-	const char *section, *key; /* key NULL: a section's header */
-	enum nova_option option;
-	bool old; /* deprecated: counts only if the file does not use the current name */
-} options[] = {
-	{ "devices", "enabled_mdev_types", NOVA_TYPES, false },
-	{ "devices", "enabled_vgpu_types", NOVA_TYPES, true },
-	{ "mdev_", NULL, NOVA_HEADER, false },
-	{ "vgpu_", NULL, NOVA_HEADER, true },
-	{ "mdev_", "device_addresses", NOVA_ADDRESSES, false },
-	{ "vgpu_", "device_addresses", NOVA_ADDRESSES, true },
-	{ "mdev_", "mdev_class", NOVA_CLASS, false },
-	{ "vgpu_", "mdev_class", NOVA_UNREAD, true },
-	{ "mdev_", "max_instances", NOVA_MAX, false },
-	{ "vgpu_", "max_instances", NOVA_UNREAD, true },
-};
-
-/* Compares without case, because oslo.config ignores the case of section names. */
-static bool is_option(size_t i, const char *section, const char *key)
-{
-	size_t n = strlen(options[i].section);
-
-	if (strncasecmp(section, options[i].section, n) != 0 || (options[i].section[n - 1] != '_' && section[n]))
-		return false;
-	return key && options[i].key ? strcmp(key, options[i].key) == 0 : key == options[i].key;
-}
 
 int config_nova_take(struct draft *draft, const struct location *at, char *value)
 {
-	struct nova_entry *slot;
+	/* oslo.config ignores the case of section names. */
+	const bool list = strcasecmp(at->section, "devices") == 0, vgpu = strncasecmp(at->section, "vgpu_", 5) == 0;
+	const struct key *key = at->key ? config_key(list ? config_devices_keys : config_mdev_keys, at->key) : NULL;
+	struct nova_entry *entry;
 
-	for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
-		if (!is_option(i, at->section, at->key))
-			continue;
-		if (draft->nentries == ENTRIES_MAX)
-			return config_mistake(draft, &(struct location){ .file = at->file, .line = at->line },
-					      "more than %d lines in [devices] and [mdev_*]", ENTRIES_MAX);
-		slot = mem_add(&draft->entries, &draft->nentries, sizeof(*slot));
-		*slot = (struct nova_entry){ .at = *at, .option = options[i].option, .old = options[i].old };
-		slot->value = value;
-		slot->at.key = options[i].key;
-	}
+	if (!list && !vgpu && strncasecmp(at->section, "mdev_", 5) != 0)
+		return 0;
+	if (key ? !key->nova : list || at->key)
+		return 0;
+	if (draft->nentries == ENTRIES_MAX)
+		return config_mistake(draft, &(struct location){ .file = at->file, .line = at->line },
+				      "more than %d lines in [devices] and [mdev_*]", ENTRIES_MAX);
+	entry = mem_add(&draft->entries, &draft->nentries, sizeof(*entry));
+	*entry = (struct nova_entry){ .at = *at, .key = key, .old = vgpu };
+	entry->type = list ? NULL : at->section + strlen("mdev_");
+	entry->value = value;
+	entry->at.key = key ? key->name : NULL;
+	entry->old |= list && strcmp(key->name, "enabled_vgpu_types") == 0;
 	return 0;
 }
 
+/* True for a key that Nova reads only in [mdev_*]. */
+static bool is_unread(const struct nova_entry *entry)
+{
+	return entry->old && entry->type && entry->key && !entry->key->list;
+}
+
 /*
- * Finds the entry that sets an option. Only the last file that has the option, under either name, counts. In that file
- * an entry with the current name counts before one with the deprecated name, and a later entry before an earlier one.
- * `type` NULL: an option of [devices].
+ * Finds the entry that sets a type's key or is its header (`key` NULL); `type` NULL: the list of types. Only the last
+ * file that has the option, under either name, counts. In that file an entry with the current name counts before one
+ * with the deprecated name, and a later entry before an earlier one.
  */
-static const struct nova_entry *find_entry(const struct draft *draft, const char *type, enum nova_option option)
+static const struct nova_entry *find_entry(const struct draft *draft, const char *type, const struct key *key)
 {
 	const struct nova_entry *best = NULL;
 
 	for (size_t i = draft->nentries; i-- > 0;) {
 		const struct nova_entry *entry = &draft->entries[i];
 
-		if (entry->option != option || (type && strcasecmp(entry->at.section + 5, type) != 0))
+		if (!type != !entry->type || is_unread(entry) ||
+		    (type && (entry->key != key || strcasecmp(entry->type, type) != 0)))
 			continue;
 		if (best && best->at.file != entry->at.file)
 			break;
@@ -127,12 +110,7 @@ static const struct nova_entry *find_entry(const struct draft *draft, const char
 
 static int set_option(struct draft *draft, struct section *section, const struct nova_entry *entry)
 {
-	struct setting t = {
-		.draft = draft,
-		.section = section,
-		.key = config_key(section ? config_mdev_keys : config_devices_keys, entry->at.key),
-		.at = entry->at,
-	};
+	struct setting t = { .draft = draft, .section = section, .key = entry->key, .at = entry->at };
 
 	/* Nova accepts an empty list. */
 	return t.key->list && !entry->value[strspn(entry->value, " \t\n")] ? 0 : config_key_set(&t, entry->value);
@@ -141,15 +119,15 @@ static int set_option(struct draft *draft, struct section *section, const struct
 /* Reads the options of an enabled type, unless our files have its section. */
 static void read_section(struct draft *draft, const char *type)
 {
-	const struct nova_entry *header = find_entry(draft, type, NOVA_HEADER);
+	const struct nova_entry *header = find_entry(draft, type, NULL);
 	struct section *s;
 
 	if (!header || config_draft_find(draft, type))
 		return;
 	s = config_draft_add(draft, type);
 	s->at = header->at;
-	for (enum nova_option option = NOVA_ADDRESSES; option <= NOVA_MAX; option++) {
-		const struct nova_entry *entry = find_entry(draft, type, option);
+	for (const struct key *key = config_mdev_keys; key->name; key++) {
+		const struct nova_entry *entry = find_entry(draft, type, key);
 
 		if (entry)
 			set_option(draft, s, entry);
@@ -157,26 +135,25 @@ static void read_section(struct draft *draft, const char *type)
 	if (s->naddresses || strcmp(s->class, "VGPU") == 0)
 		return;
 	text_copy(s->class, CLASS_SIZE, "VGPU");
-	config_warn(&find_entry(draft, type, NOVA_CLASS)->at, draft->config, EINVAL,
+	config_warn(&find_entry(draft, type, config_key(config_mdev_keys, "mdev_class"))->at, draft->config, EINVAL,
 		    "not used; Nova offers pGPUs that no section names as VGPU");
 }
 
 /* Warns about a valid entry that is not used, for example because another key of the file replaces it. */
 static void warn_of(const struct draft *draft, const struct nova_entry *entry)
 {
+	const struct location *at = &entry->at, *list = &draft->enabled.at;
+	const struct nova_entry *found = find_entry(draft, entry->type, entry->key);
 	const char *type = NULL; /* the type of the entry's section, if it is enabled */
 	const struct section *own;
-	const struct nova_entry *found;
-	const struct location *at = &entry->at;
 
 	for (EACH(const struct item *, enabled, draft->enabled.types, draft->enabled.n))
-		if (entry->option != NOVA_TYPES && strcasecmp(at->section + 5, enabled->text) == 0)
+		if (entry->type && strcasecmp(entry->type, enabled->text) == 0)
 			type = enabled->text;
 	own = type ? config_draft_find(draft, type) : NULL;
 	if (own && own->at.nova)
 		own = NULL;
-	found = find_entry(draft, entry->option == NOVA_TYPES ? NULL : at->section + 5, entry->option);
-	if (entry->option == NOVA_HEADER) {
+	if (entry->type && !entry->key) {
 		if (found == entry && !type)
 			config_warn(at, draft->config, EINVAL, "not used, because its type is not enabled");
 		if (found == entry && own)
@@ -184,9 +161,9 @@ static void warn_of(const struct draft *draft, const struct nova_entry *entry)
 				    own->at.file, own->at.line);
 		return;
 	}
-	if (entry->option == NOVA_TYPES ? draft->enabled.at.line && !draft->enabled.at.nova : !type || own)
+	if (entry->type ? !type || own : list->line && !list->nova)
 		return;
-	if (entry->option == NOVA_UNREAD)
+	if (is_unread(entry))
 		config_warn(at, draft->config, EINVAL, "not used; Nova reads this key in [mdev_%s] only", type);
 	else if (found != entry && found->at.file == at->file)
 		config_warn(at, draft->config, EINVAL, "not used; replaced by [%s] %s (%s:%d)", found->at.section,
@@ -197,7 +174,7 @@ static void warn_of(const struct draft *draft, const struct nova_entry *entry)
 static void apply_nova(struct draft *draft)
 {
 	const struct location *ours = &draft->enabled.at;
-	const struct nova_entry *types = find_entry(draft, NULL, NOVA_TYPES);
+	const struct nova_entry *types = find_entry(draft, NULL, NULL);
 	const struct item *twice = &draft->twice;
 	const struct section *s;
 
@@ -313,6 +290,19 @@ static void warn_of_left(struct config *config)
 		    n == 1 ? "it" : "them");
 }
 
+/* Does nova.conf enable the type? True also if our files have a list of types, which replaces that of nova.conf. */
+static bool nova_enables(const struct draft *draft, const char *type)
+{
+	const struct nova_entry *list = find_entry(draft, NULL, NULL);
+	autofree char *text = mem_strdup(list ? list->value : "");
+	bool enables = draft->enabled.at.nova;
+	char *rest = text, *item;
+
+	while (!enables && (item = text_next(&rest, ", \t\n\"'")))
+		enables = strcmp(item, type) == 0;
+	return enables;
+}
+
 /* Adds the missing sections of enabled types. Then sorts: types in the order of enabled_mdev_types, then plain VFs. */
 static void order_sections(struct draft *draft)
 {
@@ -324,7 +314,7 @@ static void order_sections(struct draft *draft)
 			s = config_draft_add(draft, enabled->text);
 		if (!s->at.line)
 			s->at = enabled->at;
-		s->nova = draft->enabled.at.nova;
+		s->nova = nova_enables(draft, s->type);
 		place = &draft->config->sections[i];
 		moved = *s;
 		memmove(place + 1, place, (size_t)(s - place) * sizeof(*place));

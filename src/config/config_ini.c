@@ -7,10 +7,10 @@
  * In all files, an indented line continues the value above, and an empty line ends it. In our files, a comment can
  * follow a value or be between its lines, and reading continues after a mistake. In a nova.conf, a comment is a line of
  * its own and ends the value. A malformed line in any section of a nova.conf is refused, because Nova would not start.
+ * No message quotes a malformed line, because a nova.conf has passwords and libvirt passes the message on.
  */
 #include <ctype.h>
 #include <ini.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -25,60 +25,75 @@ enum {
 struct reader {
 	struct draft *draft;
 	bool nova;
-	const char *file;
-	char *line;
-	int number;
-	enum { SKIP_NONE, SKIP_VALUE, SKIP_SECTION, SKIP_FILE } skip; /* because of a mistake */
-	bool is_key;                                                  /* inih has found a key in the current line */
-	const char *section;                                          /* name of the current section; NULL: none yet */
-
-	/* The value that an indented line would continue (NULL: none), its end, and its last line's number. */
-	char *value, *end;
-	int end_number;
+	char *next, *end;     /* the text that is not read yet */
+	char *line;           /* the current line */
+	size_t length;        /* of the line, with NUL bytes */
+	struct location here; /* file and line */
+	const char *section;  /* name of the current section; NULL: none yet */
+	bool skips;           /* until the next section, because of a mistake */
 
 	/* In our files: */
-	struct section *type;         /* the section of a type; NULL: in another section */
-	const struct key *keys, *key; /* the section's valid keys; the key of `value` */
-	int seen[KEYS_MAX];           /* the line of each valid key in the section; 0: not seen */
-	int fixed[3];                 /* the lines of [devices], [policy] and [quota]; 0: not seen */
+	struct section *type;   /* the section of a type; NULL: in another section */
+	const struct key *keys; /* the section's valid keys */
+	int seen[KEYS_MAX];     /* the line of each valid key in the section; 0: not seen */
+	int fixed[3];           /* the lines of [devices], [policy] and [quota]; 0: not seen */
 };
 
-/* Skips the rest of a value or section that has a mistake, or of a nova.conf. */
-static void skip(struct reader *r, int what)
+/* Goes to the next line, and ends it with a NUL. False: the text has ended. */
+static bool next_line(struct reader *r)
 {
-	r->value = NULL;
-	r->skip = r->nova ? SKIP_FILE : what;
-	r->draft->unsure |= r->nova;
+	char *eol = r->next;
+
+	if (r->next == r->end)
+		return false;
+	while (eol < r->end && *eol != '\n' && !(r->nova && *eol == '\r'))
+		eol++;
+	r->line = r->next;
+	r->length = (size_t)(eol - r->line);
+	r->next = eol < r->end ? eol + 1 + (*eol == '\r' && eol[1] == '\n') : eol;
+	*eol = '\0';
+	r->here.line++;
+	return true;
 }
 
-/* Sets the key, now that its value is complete. The keys of a nova.conf are set after all files are read. */
-static void end_value(struct reader *r)
+/*
+ * Does the next line continue a value? In our files, comments can be between its lines. To Nova, a line of any white
+ * space is empty, which ends the value.
+ */
+static bool continues(const struct reader *r)
 {
-	struct setting t = { .draft = r->draft, .section = r->type, .key = r->key };
+	const char *text = r->next + strspn(r->next, r->nova ? " \t\f\v" : " \t");
+	bool indented = *r->next == ' ' || *r->next == '\t';
 
-	if (r->value && !r->nova) {
-		t.at = (struct location){ r->file, r->seen[r->key - r->keys], r->section, r->key->name, false };
-		if (config_key_set(&t, r->value) < 0)
-			r->draft->unsure |= r->keys == config_devices_keys;
+	return *text && *text != '\n' && *text != '\r' && (indented || (!r->nova && (*text == '#' || *text == ';')));
+}
+
+/* Removes a comment: a # or ; at the start of the line or after white space, and what follows it. */
+static void cut_comment(char *line)
+{
+	for (char *c = line; *c; c++)
+		if ((*c == '#' || *c == ';') && (c == line || isspace((unsigned char)c[-1])))
+			*c = '\0';
+}
+
+/* Returns the line without a comment of ours and white space around it. NULL: it has a mistake. */
+static char *line_text(struct reader *r)
+{
+	char *text;
+
+	if (strlen(r->line) < r->length) {
+		config_mistake(r->draft, &r->here, "unexpected NUL byte: not a text file");
+		return NULL;
 	}
-	r->value = NULL;
-}
-
-/* Reports a line that cannot be read. `word`: a word in it that may be meant as a type; "" none. */
-__attribute__((format(printf, 3, 4))) static void fail(struct reader *r, const char *word, const char *fmt, ...)
-{
-	const struct location at = { .file = r->file, .line = r->number };
-	char what[512];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(what, sizeof(what), fmt, ap);
-	va_end(ap);
-	end_value(r);
-	r->draft->unsure = true;
-	config_mistake(r->draft, &at, "%s", what);
-	config_mistake_word(r->draft, word);
-	skip(r, r->line[0] == '[' || !r->section ? SKIP_SECTION : SKIP_VALUE);
+	if (!r->nova)
+		cut_comment(r->line);
+	text = text_strip(r->line);
+	for (const char *s = r->line; !r->nova && *text && *s; s++)
+		if (iscntrl((unsigned char)*s) && *s != '\t') {
+			config_mistake(r->draft, &r->here, "unexpected control character (%02x)", (unsigned char)*s);
+			return NULL;
+		}
+	return text;
 }
 
 static int refuse_key(const struct reader *r, const struct location *at)
@@ -95,17 +110,18 @@ static int refuse_key(const struct reader *r, const struct location *at)
 	return config_mistake(r->draft, at, "unknown key; valid keys: %s", all);
 }
 
-static int find_key(struct reader *r, const struct location *at)
+static int find_key(struct reader *r, struct setting *t)
 {
 	int *seen;
 
-	r->key = config_key(r->keys, at->key);
-	if (!r->key)
-		return refuse_key(r, at);
-	seen = &r->seen[r->key - r->keys];
-	if (*seen && !r->key->many)
-		return config_mistake(r->draft, at, "duplicates %s (line %d)", at->key, *seen);
-	*seen = r->number;
+	t->key = config_key(r->keys, t->at.key);
+	if (!t->key)
+		return refuse_key(r, &t->at);
+	seen = &r->seen[t->key - r->keys];
+	if (*seen && !t->key->many)
+		return config_mistake(r->draft, &t->at, "duplicates %s (line %d)", t->at.key, *seen);
+	*seen = t->at.line;
+	t->at.key = t->key->name;
 	return 0;
 }
 
@@ -120,64 +136,63 @@ static char *unquote(char *value)
 	return value + 1;
 }
 
-static void begin_value(struct reader *r, const struct location *at)
+/* Appends the lines that continue the value, after a '\n' for each line. Each of them had one, so there is space. */
+static int continue_value(struct reader *r, char *value)
 {
-	char *value = text_strip(r->line + strcspn(r->line, "=:") + 1);
-	int e;
+	char *end = value + strlen(value);
+	int last = r->here.line;
 
-	if (r->nova)
-		value = unquote(value);
-	e = r->nova ? config_nova_take(r->draft, at, value) : find_key(r, at);
-	if (e < 0) {
-		r->draft->unsure |= r->keys == config_devices_keys;
-		skip(r, SKIP_VALUE);
-		return;
+	while (continues(r) && next_line(r)) {
+		const char *text = line_text(r);
+
+		if (!text)
+			return -EINVAL;
+		if (!*text)
+			continue;
+		for (; last < r->here.line; last++)
+			*end++ = '\n';
+		memmove(end, text, strlen(text) + 1);
+		end += strlen(end);
 	}
-	r->value = value;
-	r->end = value + strlen(value);
-	r->end_number = r->number;
+	return 0;
 }
 
-/* inih's handler. Takes the value from the line itself, because inih may have only the start of a long line. */
-static int take_key(void *user, const char *section, const char *name, const char *value)
+/* Sets a key of ours. The keys of a nova.conf are set after all files are read. */
+static int take_value(struct reader *r, const char *name, char *value)
 {
-	struct reader *r = user;
-	const struct location at = { r->file, r->number, r->section, name, r->nova };
+	struct setting t = { .draft = r->draft, .section = r->type };
 
+	t.at = (struct location){ r->here.file, r->here.line, r->section, name, r->nova };
+	if (r->nova) {
+		value = unquote(value);
+		return config_nova_take(r->draft, &t.at, value) < 0 ? -EINVAL : continue_value(r, value);
+	}
+	if (find_key(r, &t) == 0 && continue_value(r, value) == 0 && config_key_set(&t, value) == 0)
+		return 0;
+	r->draft->unsure |= r->keys == config_devices_keys;
+	return -EINVAL;
+}
+
+/* inih's handler. Copies the key. inih may have only the start of a long value. */
+static int take_name(void *user, const char *section, const char *name, const char *value)
+{
 	(void)section;
-	if (!name || !value || r->is_key)
-		return 1;
-	r->is_key = true;
-	if (!*name)
-		fail(r, "", "missing key before '='");
-	else if (!r->section)
-		fail(r, "", "'%.80s' is outside of any [section]", r->nova ? name : r->line);
-	else
-		begin_value(r, &at);
-	return 1;
+	return name && value && text_copy(user, INIH_SIZE, name);
 }
 
-static void take_pair(struct reader *r)
+static int take_pair(struct reader *r, char *line)
 {
-	char start[INIH_SIZE];
+	char start[INIH_SIZE], name[INIH_SIZE] = "";
 
 	/* The first line is empty, because inih skips a byte order mark in the first line. */
-	snprintf(start, sizeof(start), "\n%s", r->line);
-	r->is_key = false;
-	ini_parse_string(start, take_key, r);
-	if (!r->is_key)
-		fail(r, "", "'%.80s': expected 'key = value', [section] or # comment", r->line);
-}
-
-/* Adds a '\n' for each line since the value's last line. There is space, because each line had a '\n' of its own. */
-static void continue_value(struct reader *r, const char *text)
-{
-	size_t n = strlen(text), lines = (size_t)(r->number - r->end_number);
-
-	memset(r->end, '\n', lines);
-	memmove(r->end + lines, text, n + 1);
-	r->end += lines + n;
-	r->end_number = r->number;
+	snprintf(start, sizeof(start), "\n%s", line);
+	if (ini_parse_string(start, take_name, name) != 0)
+		return config_mistake(r->draft, &r->here, "expected 'key = value', [section] or # comment");
+	if (!*name)
+		return config_mistake(r->draft, &r->here, "missing key before '='");
+	if (!r->section)
+		return config_mistake(r->draft, &r->here, "outside of any [section]");
+	return take_value(r, name, text_strip(line + strcspn(line, "=:") + 1));
 }
 
 static int take_type(struct reader *r, const char *type, const struct location *at)
@@ -233,113 +248,63 @@ static int begin_section(struct reader *r, const struct location *at)
 			      "unknown section; valid sections: [devices], [mdev_TYPE], [vf_NAME], [policy], [quota]");
 }
 
-static bool is_header(const struct reader *r, const char *text)
+static int take_header(struct reader *r, char *text)
 {
+	struct location at = r->here;
 	size_t n = strlen(text);
 
-	return n > 2 && text[n - 1] == ']' &&
-	       (r->nova || (n - 2 <= SECTION_MAX && strcspn(text + 1, " \t[]") == n - 2));
+	if (n <= 2 || text[n - 1] != ']' || (!r->nova && (n - 2 > SECTION_MAX || strcspn(text + 1, " \t[]") != n - 2)))
+		return config_mistake(
+			r->draft, &at,
+			r->nova ? "not a section header: expected [NAME] and nothing after it"
+				: "not a section header: expected [NAME], at most %d characters, no blanks",
+			SECTION_MAX);
+	text[n - 1] = '\0';
+	at.section = r->section = config_keep(&r->draft->config->names, &r->draft->config->nnames, text + 1);
+	at.nova = r->nova;
+	return r->nova ? config_nova_take(r->draft, &at, NULL) : begin_section(r, &at);
 }
 
-static void take_header(struct reader *r)
+static int take_line(struct reader *r)
 {
-	struct location at = { .file = r->file, .line = r->number, .nova = r->nova };
-	char *text = r->line, word[ERR_WORD_SIZE] = "";
+	bool indented = r->line[0] == ' ' || r->line[0] == '\t';
+	char word[ERR_WORD_SIZE] = "", *text = line_text(r);
 
+	if (!text)
+		return -EINVAL;
+	if (!*text || (!indented && strchr("#;", *text)))
+		return 0;
+	if (indented)
+		return config_mistake(r->draft, &r->here, "indented line without a key above to continue");
+	if (*text != '[')
+		return take_pair(r, text);
 	/* Keep the whole type for the message, even with blanks: "[mdev_GRID T4-1B]". */
 	if (strncmp(text, "[mdev_", 6) == 0 || strncmp(text, "[vgpu_", 6) == 0)
 		snprintf(word, sizeof(word), "%.*s", (int)strcspn(text + 6, "]"), text + 6);
-	if (!is_header(r, text)) {
-		fail(r, word,
-		     r->nova ? "'%.80s' is not a section header: expected [NAME] and nothing after it"
-			     : "'%.80s' is not a section header: expected [NAME], at most %d characters, no blanks",
-		     text, SECTION_MAX);
-		return;
-	}
-	text[strlen(text) - 1] = '\0';
-	at.section = r->section = config_keep(&r->draft->config->names, &r->draft->config->nnames, text + 1);
-	if (r->nova) {
-		if (config_nova_take(r->draft, &at, NULL) < 0)
-			skip(r, SKIP_SECTION);
-		return;
-	}
-	if (begin_section(r, &at) == 0)
-		return;
-	config_mistake_word(r->draft, word);
-	skip(r, SKIP_SECTION);
+	return take_header(r, text) < 0 ? config_mistake_word(r->draft, word) : 0;
 }
 
-/* Removes a comment: a # or ; at the start of the line or after white space, and what follows it. */
-static void cut_comment(char *line)
-{
-	for (char *c = line; *c; c++)
-		if ((*c == '#' || *c == ';') && (c == line || isspace((unsigned char)c[-1])))
-			*c = '\0';
-}
-
-static bool has_control(struct reader *r)
-{
-	for (const char *s = r->line; *s; s++)
-		if (iscntrl((unsigned char)*s) && *s != '\t') {
-			fail(r, "", "unexpected control character (%02x)", (unsigned char)*s);
-			return true;
-		}
-	return false;
-}
-
-static void take_line(struct reader *r)
-{
-	bool indented = r->line[0] == ' ' || r->line[0] == '\t', blank = !r->line[strspn(r->line, " \t\r")];
-	char *text;
-
-	if (!r->nova)
-		cut_comment(r->line);
-	text = text_strip(r->line);
-	/* A comment in our files does not end the value. */
-	if (!r->nova && !blank && (!*text || has_control(r)))
-		return;
-	if (indented && *text && r->value) {
-		continue_value(r, text);
-		return;
-	}
-	end_value(r);
-	if (!*text || (!indented && strchr("#;", *text)))
-		return;
-	r->line = text;
-	if (indented)
-		fail(r, "", "indented line without a key above to continue");
-	else if (*text == '[')
-		take_header(r);
-	else
-		take_pair(r);
-}
-
+/* After a mistake, the rest of the value or section is skipped, or of a nova.conf. */
 void config_ini_read(struct draft *draft, const char *name, bool nova, char *text, size_t len)
 {
 	struct config *config = draft->config;
-	struct reader r = { .draft = draft, .nova = nova, .file = config_keep(&config->files, &config->nfiles, name) };
-	char *end = text + len, *next;
+	struct reader r = { .draft = draft, .nova = nova, .next = text, .end = text + len };
 
-	if (!r.nova && len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) /* skip the byte order mark of some editors */
-		text += 3;
-	for (r.line = text; r.skip != SKIP_FILE && r.line < end; r.line = next) {
-		char *eol = r.line;
+	r.here.file = config_keep(&config->files, &config->nfiles, name);
+	if (!nova && len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) /* skip the byte order mark of some editors */
+		r.next += 3;
+	while (next_line(&r)) {
+		bool header = r.line[strspn(r.line, " \t")] == '[';
 
-		while (eol < end && *eol != '\n' && !(r.nova && *eol == '\r'))
-			eol++;
-		next = eol + 1 + (*eol == '\r' && eol[1] == '\n');
-		*eol = '\0';
-		r.number++;
-		/* A comment line does not end a value. */
-		if (r.line[0] == '[' || (r.skip == SKIP_VALUE && !isspace((unsigned char)r.line[0]) &&
-					 r.line[0] != '#' && r.line[0] != ';'))
-			r.skip = SKIP_NONE;
-		if (r.skip)
+		r.skips = r.skips && r.line[0] != '[';
+		if (r.skips || take_line(&r) == 0)
 			continue;
-		if (memchr(r.line, '\0', (size_t)(eol - r.line)))
-			fail(&r, "", "unexpected NUL byte: not a text file");
-		else
-			take_line(&r);
+		r.skips = header || !r.section;
+		while (!r.skips && continues(&r))
+			next_line(&r);
+		if (!nova)
+			continue;
+		draft->unsure = true;
+		return;
 	}
-	end_value(&r);
 }

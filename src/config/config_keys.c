@@ -184,25 +184,6 @@ static int set_nova_conf(const struct setting *t, char *value)
 	return each_item(t, value, add_nova_conf);
 }
 
-static int parse_address(char out[PARENT_SIZE], const char *s, const struct setting *t)
-{
-	char pci[PCI_SIZE];
-
-	if (pci_parse(pci, s)) {
-		text_copy(out, PARENT_SIZE, pci);
-		return 0;
-	}
-	if (pci_guess(pci, s))
-		return config_mistake(t->draft, &t->at, "'%.80s' is not a PCI address; similar: %s", s, pci);
-	if (strncmp(s, "pci_", 4) == 0 || !isalpha((unsigned char)s[0]) || !parent_given(out, s))
-		return config_mistake(
-			t->draft, &t->at,
-			"'%.80s' is neither a PCI address with domain, such as 0000:84:00.0, nor a virtual parent, such as "
-			"mtty; separate addresses with commas",
-			s);
-	return 0;
-}
-
 /* Nova compares addresses as text with those in sysfs, and uses libvirt's names for virtual parents. */
 static int check_spelling(const struct setting *t, const char *item, const char *address)
 {
@@ -218,17 +199,25 @@ static int check_spelling(const struct setting *t, const char *item, const char 
 static int add_address(const struct setting *t, char *item)
 {
 	struct section *s = t->section;
-	char address[PARENT_SIZE];
-	int r = parse_address(address, item, t);
+	char address[PARENT_SIZE], near[PCI_SIZE];
 
-	if (r == 0 && t->at.nova)
-		r = check_spelling(t, item, address);
-	if (r == 0)
-		r = add_item(t, &s->addresses, &s->naddresses, SECTION_ADDRESSES_MAX, "addresses", address);
+	if (!pci_parse(address, item)) {
+		if (pci_guess(near, item))
+			return config_mistake(t->draft, &t->at, "'%.80s' is not a PCI address; similar: %s", item,
+					      near);
+		if (strncmp(item, "pci_", 4) == 0 || !isalpha((unsigned char)item[0]) || !parent_given(address, item))
+			return config_mistake(
+				t->draft, &t->at,
+				"'%.80s' is neither a PCI address with domain, such as 0000:84:00.0, nor a virtual parent, such as "
+				"mtty; separate addresses with commas",
+				item);
+	}
+	if ((t->at.nova && check_spelling(t, item, address) < 0) ||
+	    add_item(t, &s->addresses, &s->naddresses, SECTION_ADDRESSES_MAX, "addresses", address) < 0)
+		return -EINVAL;
 	/* check_addresses() gives other advice than the usual one for nova.conf. */
-	if (r == 0)
-		s->addresses[s->naddresses - 1].at.nova = false;
-	return r;
+	s->addresses[s->naddresses - 1].at.nova = false;
+	return 0;
 }
 
 /* Parses VENDOR:DEVICE or VENDOR:DEVICE:SUBDEVICE into lower case. "*" means any ID, and leaves it empty. */
@@ -249,37 +238,26 @@ static bool parse_ids(struct match *m, const char *term)
 	return n >= 2 && (*m->vendor || *m->device);
 }
 
-static int parse_match(struct match *m, char *terms, const struct setting *t)
+static int add_match(const struct setting *t, char *terms)
 {
+	struct section *s = t->section;
+	struct match m = { .numa = -1, .at = t->at };
 	char *term;
 	long node;
 
-	m->numa = -1;
 	while ((term = text_next(&terms, " "))) {
-		if (strncmp(term, "numa=", 5) == 0 && m->numa == -1 && text_number(term + 5, 0, NUMA_MAX, &node))
-			m->numa = (int)node;
-		else if (*m->vendor || *m->device || !parse_ids(m, term))
+		if (strncmp(term, "numa=", 5) == 0 && m.numa == -1 && text_number(term + 5, 0, NUMA_MAX, &node))
+			m.numa = (int)node;
+		else if (*m.vendor || *m.device || !parse_ids(&m, term))
 			return config_mistake(
 				t->draft, &t->at,
 				"invalid term '%.80s': expected VENDOR:DEVICE or VENDOR:DEVICE:SUBDEVICE (four hex digits each, * for any), "
 				"numa=NODE, or both; separate alternatives with commas",
 				term);
 	}
-	return 0;
-}
-
-static int add_match(const struct setting *t, char *item)
-{
-	struct section *s = t->section;
-	struct match m = { .at = t->at }, *slot;
-	int r = parse_match(&m, item, t);
-
-	if (r < 0)
-		return r;
 	if (s->nmatches == MATCHES_MAX)
 		return config_mistake(t->draft, &t->at, "more than %d alternatives", MATCHES_MAX);
-	slot = mem_add(&s->matches, &s->nmatches, sizeof(*slot));
-	*slot = m;
+	*(struct match *)mem_add(&s->matches, &s->nmatches, sizeof(m)) = m;
 	return 0;
 }
 
@@ -305,8 +283,8 @@ static int set_params(const struct setting *t, char *value)
 }
 
 const struct key config_devices_keys[] = {
-	{ .name = "enabled_mdev_types", .set = set_enabled, .list = true },
-	{ .name = "enabled_vgpu_types", .set = set_enabled, .list = true },
+	{ .name = "enabled_mdev_types", .set = set_enabled, .list = true, .nova = true },
+	{ .name = "enabled_vgpu_types", .set = set_enabled, .list = true, .nova = true },
 	{ .name = "nova_conf", .set = set_nova_conf, .list = true },
 	{ 0 },
 };
@@ -316,10 +294,15 @@ const struct key config_devices_keys[] = {
 /* vgpu_params must stay first: config_vf_keys is this table without it. */
 const struct key config_mdev_keys[] = {
 	{ .name = "vgpu_params", .set = set_params },
-	{ .name = "device_addresses", .add = add_address, IN_SECTION(naddresses), .list = true },
+	{ .name = "device_addresses", .add = add_address, IN_SECTION(naddresses), .list = true, .nova = true },
 	{ .name = "device_match", .add = add_match, IN_SECTION(nmatches), .list = true },
-	{ .name = "max_instances", .set = set_number, IN_SECTION(max_instances), .min = 1, .max = INSTANCES_MAX },
-	{ .name = "mdev_class", .set = set_class },
+	{ .name = "max_instances",
+	  .set = set_number,
+	  IN_SECTION(max_instances),
+	  .min = 1,
+	  .max = INSTANCES_MAX,
+	  .nova = true },
+	{ .name = "mdev_class", .set = set_class, .nova = true },
 	{ 0 },
 };
 
@@ -342,7 +325,7 @@ static int set_project(const struct setting *t, char *value)
 				      PROJECT_SIZE - 1);
 	q = text_find(config->quotas, config->nquotas, sizeof(*q), id);
 	if (q && q->at.file == t->at.file)
-		return config_mistake(t->draft, &t->at, "duplicates project (line %d)", q->at.line);
+		return config_mistake(t->draft, &t->at, "duplicates project:%s (line %d)", id, q->at.line);
 	if (!q && config->nquotas == QUOTAS_MAX)
 		return config_mistake(t->draft, &t->at, "more than %d projects", QUOTAS_MAX);
 	if (!q)

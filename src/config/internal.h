@@ -53,6 +53,7 @@ struct key {
 	const char *name;
 	int (*set)(const struct setting *t, char *value); /* may modify `value` */
 	int (*add)(const struct setting *t, char *item);  /* adds an item of a list; used in place of `set` */
+	bool nova;                                        /* also a key of Nova */
 	bool list;                                        /* the value can continue on the following lines */
 	bool many;                                        /* the key can occur more than once (project:ID) */
 	size_t offset; /* place in struct section or config of the value, or with `add` of the list's length */
@@ -69,8 +70,8 @@ extern const struct key config_devices_keys[], config_mdev_keys[], config_policy
 #define config_vf_keys (config_mdev_keys + 1)
 
 /*
- * Adds the mistake "file:line: [section] key: ..." to the draft, and returns -EINVAL. A mistake in a file as a whole
- * (line 0) sets `unsure`. config_mistake_word() sets the word of the last mistake.
+ * Adds the mistake "file:line: [section] key: ..." to the draft, and returns -EINVAL. One without a section, because a
+ * file or a line cannot be read, sets `unsure`. config_mistake_word() sets the word of the last mistake.
  */
 int config_mistake(struct draft *draft, const struct location *at, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -102,6 +102,9 @@ static double cost_of(const struct card_load *load, const char *type)
 	const struct inv_offer *offer = inventory_offer(load->card, type);
 	int of_type = offer ? offer->available : 0, requested = load->available, whole;
 
+	/* GPU instances of several sizes coexist. */
+	if (load->type->slices && strcmp(type, load->type->id) != 0)
+		return 0;
 	if (of_type <= 0 || requested <= 0)
 		return 1;
 	whole = requested >= of_type ? requested / of_type : of_type / requested;
@@ -147,8 +150,8 @@ static struct card_load load_of(const struct capacity_query *query, const struct
 	for (const struct inv_device *d = NULL; (d = inventory_next_on(&world->inv, card, d));) {
 		const struct lease *lease = lease_find(&world->leases, d->vgpu.id);
 		/* A reserved VF counts as the reserved type, because a start removes an orphan of another type. */
-		const char *type = lease && lease->state == LEASE_RESERVED ? lease->vgpu.type
-									   : type_of(d, lease, requested->id);
+		bool reserved = lease && lease->state == LEASE_RESERVED && d->vgpu.framework != FW_MDEV;
+		const char *type = reserved ? lease->vgpu.type : type_of(d, lease, requested->id);
 		const struct inv_type *t = inventory_type(&world->inv, card, type);
 		int mib = t ? t->framebuffer_mib : lease ? lease->framebuffer_mib : UNKNOWN;
 
@@ -231,15 +234,16 @@ static void explain_none(struct capacity *space, const struct card_load *load)
 		int mig = mig_mode(&load->query->world->inv, card);
 
 		if (!space->full)
-			plan_text_instance_fix(card, type, mig, space->fix);
-		bound(space, 0, CAUSE_NO_INSTANCE, mig == 0 ? "MIG mode is off" : "no GPU instance for it is free");
+			plan_text_instance_fix(&load->query->world->inv, card, type, mig, space->fix);
+		bound(space, -(int)load->cost, CAUSE_NO_INSTANCE,
+		      mig == 0 ? "MIG mode is off" : "no GPU instance for it is free");
 	} else if (card->framework == FW_VARIANT && load->nbeside) {
 		if (!space->full && !load->leased_beside)
 			advise_retype(space, load);
 		bound(space, 0, CAUSE_BLOCKED, "blocked by %d vGPU%s of %s", load->nbeside,
 		      load->nbeside == 1 ? "" : "s", load->beside);
 	} else if (card->framework == FW_VARIANT && load->devices && !load->in_flight) {
-		bound(space, 0, CAUSE_IN_USE, "full (%d in use)", load->devices + load->pending);
+		bound(space, -load->pending, CAUSE_IN_USE, "full (%d in use)", load->devices + load->pending);
 	} else if (card->framework == FW_VARIANT) {
 		bound(space, 0, CAUSE_NO_OFFER, "the driver does not list it now%s",
 		      load->in_flight ? "; another vGPU is being created or removed on the card"
@@ -363,6 +367,12 @@ void capacity_on(struct capacity *space, const struct capacity_query *query, con
 		snprintf(space->reason, sizeof(space->reason), "not in the pool: %.200s", pooled->reason);
 		return;
 	}
+	if (request_excludes(world->request, card->address)) {
+		space->cause = CAUSE_OTHER_KIND;
+		snprintf(space->reason, sizeof(space->reason), "the domain has the whole pGPU as a hostdev");
+		snprintf(space->fix, sizeof(space->fix), "remove hostdev %s", card->address);
+		return;
+	}
 	measure(space, query, card, inventory_offer(card, type));
 	if (!attempt || (*attempt->removal && space->has))
 		return;
@@ -387,9 +397,12 @@ bool capacity_count(struct capacity_count *count, const struct world *world, con
 	if (type->slices && card->sriov && count->available > offer->available)
 		count->available = offer->available;
 	for (const struct inv_device *d = NULL; (d = inventory_next_on(&world->inv, card, d));) {
-		if (strcmp(type_of(d, lease_find(&world->leases, d->vgpu.id), ""), type->id) != 0)
+		const struct lease *lease = lease_find(&world->leases, d->vgpu.id);
+
+		if (strcmp(type_of(d, lease, ""), type->id) != 0)
 			continue;
 		count->used++;
+		count->unleased += !lease;
 		outside += !pool_gives(d->parent, type->id);
 	}
 	/* A plain VF is in use if a guest leases it or, without a lease, if it is open or the host uses it as a GPU. */

@@ -48,10 +48,10 @@ bool capacity_parent_is_free(const struct capacity_query *query, const struct in
 
 /* The counts of one type on one pGPU, in the pool or not. */
 struct capacity_count {
-	int capacity; /* most vGPUs on an empty card; if not known, used plus offered */
-	int used;
-	int available;    /* how many can be created now; for a MIG-backed type, at least */
-	enum cause cause; /* why `available` is 0 */
+	int capacity;       /* most vGPUs on an empty card; if not known, used plus offered */
+	int used, unleased; /* `unleased` of `used` exist without a lease; a start that names one gets it */
+	int available;      /* how many can be created now; for a MIG-backed type, at least */
+	enum cause cause;   /* why `available` is 0 */
 	char reason[REASON_SIZE];
 };
 

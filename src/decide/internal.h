@@ -92,7 +92,7 @@ bool plan_vf_permits(struct planner *p, const struct inv_parent *vf, const struc
 /* Plans a start with a VF that has a type. `own`: the domain's lease of it; NULL: none. */
 bool plan_vf_typed(struct planner *p, const struct inv_device *device, const struct lease *own);
 
-/* Do the parent's kind and driver suit the hostdev? True for NULL, a parent that was not read. */
+/* Do the parent's kind and driver suit the hostdev, and is its IOMMU group free? True for NULL, a parent not read. */
 bool plan_parent_suits(const struct planner *p, const struct inv_parent *parent);
 
 /* plan.c: plans a start with this vGPU, which must not be another domain's. */
@@ -137,7 +137,8 @@ const struct inv_parent *plan_own_vf(const struct planner *p);
 void plan_text_request(const struct resolved_request *resolved, char *buf, size_t size);
 
 /* Writes how to make a GPU instance for a MIG-backed type. `mig`: is MIG mode on? 1, 0 or UNKNOWN. */
-void plan_text_instance_fix(const struct inv_pgpu *card, const struct inv_type *type, int mig, char fix[REASON_SIZE]);
+void plan_text_instance_fix(const struct inventory *inv, const struct inv_pgpu *card, const struct inv_type *type,
+			    int mig, char fix[REASON_SIZE]);
 
 /* Refuses a request without a type. */
 bool plan_refuse_untyped(struct planner *p);

@@ -398,6 +398,10 @@ static bool add_step(struct planner *p)
 	set_only_type(p);
 	if (!plan_request(p))
 		return false;
+	/* libvirt would unbind the driver of the pGPU, and with it remove the vGPU. */
+	if (request_excludes(p->world->request, p->step->vgpu.pgpu))
+		return plan_refuse(p, "its pGPU, %s, is a hostdev of the domain; remove one of the two hostdevs",
+				   p->step->vgpu.pgpu);
 	p->step->owner = owner_when_created(p);
 	/* A vGPU that the domain keeps was checked when the domain got it. */
 	if (p->step->kind != STEP_KEEP && !is_within_quota(p, p->step->vgpu.id, true))

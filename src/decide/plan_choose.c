@@ -14,8 +14,10 @@ struct candidate {
 	bool failed; /* in the last five minutes */
 	bool last;   /* its parent is the vGPU's previous one, and it has not failed */
 	struct capacity space;
-	struct removal removal; /* without `space.has`: what to remove to make capacity */
-	bool finishes;          /* unfinished releases alone make capacity on it */
+	struct removal removal;         /* without `space.has`: what to remove to make capacity */
+	const char *shared;             /* an earlier step's removal, which also makes capacity here; NULL: none */
+	const struct inv_parent *after; /* the parent to use after the removals; NULL: none */
+	bool finishes;                  /* unfinished releases alone make capacity on it */
 };
 
 static enum placement placement_of(const struct planner *p)
@@ -141,15 +143,29 @@ struct removable {
 	bool stays;  /* what blocks the type must stay */
 	struct removable_other {
 		const char *id;
-		int worth; /* what its removal contributes to `need` */
+		const struct inv_parent *parent; /* NULL: not read */
+		int worth;                       /* what its removal contributes to `need` */
 	} others[PLAN_REMOVES_MAX];
 	size_t nothers;
 };
 
-static void remove_for(struct candidate *c, struct removable *found, const char *id, int worth)
+/* The parent is free after a removal, unless an earlier step gets it. */
+static void free_parent(const struct planner *p, struct candidate *c, const struct inv_parent *parent)
 {
-	memcpy(c->removal.ids[c->removal.n++], id, ID_SIZE);
-	found->need -= worth;
+	bool given = false;
+
+	for (size_t i = 0; parent && i < p->plan->nsteps; i++)
+		given |= strcmp(p->plan->steps[i].vgpu.parent, parent->name) == 0;
+	if (!c->after && parent && !given && pool_gives(parent, c->type))
+		c->after = parent;
+}
+
+static void remove_for(const struct planner *p, struct candidate *c, struct removable *found,
+		       const struct removable_other *other)
+{
+	memcpy(c->removal.ids[c->removal.n++], other->id, ID_SIZE);
+	found->need -= other->worth;
+	free_parent(p, c, other->parent);
 }
 
 static void add_removable(const struct planner *p, struct removable *found, struct candidate *c,
@@ -161,17 +177,20 @@ static void add_removable(const struct planner *p, struct removable *found, stru
 	const struct lease *lease = lease_find(&p->world->leases, vgpu->id);
 	bool goes = plan_may_remove(p->world, vgpu->id) && !(lease && lease->keeps);
 	const struct inv_type *type = inventory_type(inv, c->card, vgpu->type);
-	int worth = found->in_mib && type && type->framebuffer_mib > 0 ? type->framebuffer_mib : 1;
+	bool in_mib = found->in_mib && type && type->framebuffer_mib > 0;
+	const struct removable_other other = { vgpu->id, parent, in_mib ? type->framebuffer_mib : 1 };
 
 	/* An earlier request removes it. If it also gets the VF, the VF is not free, but the driver can offer more. */
-	if (text_find(p->plan->removes, p->plan->nremoves, ID_SIZE, vgpu->id))
-		found->need -= gives && (!lease || !lease->promised || c->space.parent) ? worth : 0;
-	else if (blocks && goes && c->removal.n < PLAN_REMOVES_MAX)
-		remove_for(c, found, vgpu->id, worth);
+	if (text_find(p->plan->removes, p->plan->nremoves, ID_SIZE, vgpu->id)) {
+		found->need -= gives && (!lease || !lease->promised || c->space.parent) ? other.worth : 0;
+		c->shared = vgpu->id;
+		free_parent(p, c, parent);
+	} else if (blocks && goes && c->removal.n < PLAN_REMOVES_MAX)
+		remove_for(p, c, found, &other);
 	else if (blocks)
 		found->stays = true;
 	else if (goes && gives && found->nothers < PLAN_REMOVES_MAX)
-		found->others[found->nothers++] = (struct removable_other){ vgpu->id, worth };
+		found->others[found->nothers++] = other;
 }
 
 /* Takes the smallest vGPU that is enough alone, else the largest. */
@@ -195,17 +214,18 @@ static bool find_removes(const struct planner *p, struct candidate *c)
 	const struct capacity_query query = plan_query(p, "");
 	struct removable found = { .in_mib = c->space.short_mib && c->space.cause != CAUSE_CAP };
 
+	c->after = p->only ? p->only : c->space.parent;
 	found.need = found.in_mib ? c->space.short_mib : c->space.excess;
 	for (const struct inv_device *d = NULL; (d = inventory_next_on(&world->inv, c->card, d));)
 		add_removable(p, &found, c, &d->vgpu, d->parent);
 	for (EACH(const struct lease *, l, world->leases.list, world->leases.n)) {
 		if (capacity_is_pending(&query, c->card, l))
-			add_removable(p, &found, c, &l->vgpu, inventory_parent(&world->inv, l->vgpu.id));
+			add_removable(p, &found, c, &l->vgpu, inventory_parent(&world->inv, l->vgpu.parent));
 	}
-	while (found.need > 0 && found.nothers && c->removal.n < PLAN_REMOVES_MAX) {
+	while ((found.need > 0 || !c->after) && found.nothers && c->removal.n < PLAN_REMOVES_MAX) {
 		struct removable_other other = take_other(&found);
 
-		remove_for(c, &found, other.id, other.worth);
+		remove_for(p, c, &found, &other);
 	}
 	c->finishes = true;
 	for (size_t i = 0; i < c->removal.n; i++) {
@@ -213,25 +233,12 @@ static bool find_removes(const struct planner *p, struct candidate *c)
 
 		c->finishes &= lease && lease->state == LEASE_RELEASING;
 	}
-	return !found.stays && found.need <= 0;
-}
-
-static const struct inv_parent *freed_vf(const struct planner *p, const struct candidate *c)
-{
-	for (size_t i = 0; i < c->removal.n; i++) {
-		const struct inv_device *device = inventory_device(&p->world->inv, c->removal.ids[i]);
-		const struct inv_parent *parent = device ? device->parent
-							 : inventory_parent(&p->world->inv, c->removal.ids[i]);
-
-		if (parent && pool_gives(parent, c->type))
-			return parent;
-	}
-	return NULL;
+	return !found.stays && found.need <= 0 && c->after;
 }
 
 static void fill_step(const struct planner *p, const struct candidate *c, const char *id, const char *why)
 {
-	const struct inv_parent *parent = c->space.parent ? c->space.parent : c->card->parents[0];
+	const struct inv_parent *parent = c->space.parent;
 	struct vgpu_ref vgpu = { .framework = c->card->framework };
 
 	/* The ID of a VF is its own address, which the domain may not have named. */
@@ -369,16 +376,6 @@ static bool is_alike(const struct world *world, const char *a, const char *b)
 	       x->slices == y->slices;
 }
 
-/* Sets the parent: p->only, a free one, or one of the removals. False: no VF suits the PCI hostdev. */
-static bool leave_parent(const struct planner *p, struct candidate *c)
-{
-	if (p->only)
-		c->space.parent = p->only;
-	else if (!c->space.parent)
-		c->space.parent = freed_vf(p, c);
-	return p->resolved->req->kind != REQUEST_PCI || (c->space.parent && plan_parent_suits(p, c->space.parent));
-}
-
 /* `id`: the first of `n` vGPUs that are removed for the step. */
 static void explain_removal(const struct planner *p, const char *id, size_t n)
 {
@@ -429,11 +426,11 @@ enum plan_kind plan_choose(struct planner *p, const char *id)
 	/* Waiting for a release costs less than a removal, unless releases that can be finished now make capacity. */
 	if (found.in_flight && !found.fullest.finishes)
 		return PLAN_WAIT;
-	if (!found.fullest.card || !leave_parent(p, &found.fullest))
+	if (!found.fullest.card || (resolved->req->kind == REQUEST_PCI && !plan_parent_suits(p, found.fullest.after)))
 		return PLAN_REFUSE;
 	p->removal = found.fullest.removal;
+	found.fullest.space.parent = found.fullest.after;
 	fill_step(p, &found.fullest, id, "");
-	/* Without a removal of its own, the step needs that of an earlier request. */
-	explain_removal(p, p->removal.n ? p->removal.ids[0] : p->plan->removes[0], p->removal.n);
+	explain_removal(p, p->removal.n ? p->removal.ids[0] : found.fullest.shared, p->removal.n);
 	return PLAN_REMOVE;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Writes the text of a refusal, in one line. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -67,11 +66,38 @@ static bool fills_instance(const struct inv_pgpu *card, const struct inv_type *t
 	return true;
 }
 
-void plan_text_instance_fix(const struct inv_pgpu *card, const struct inv_type *type, int mig, char fix[REASON_SIZE])
+/* Do the vGPUs of the card leave enough slices for another GPU instance? True if that is not known. */
+static bool has_slices(const struct inventory *inv, const struct inv_pgpu *card, const struct inv_type *type)
+{
+	int whole = 0, used = type->slices;
+
+	for (EACH(const struct inv_offer *, offer, card->offers, card->noffers)) {
+		int slices = offer->type->slices * offer->type->max_instance;
+
+		if (fills_instance(card, offer->type) && slices > whole)
+			whole = slices;
+	}
+	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, card, d));) {
+		const struct inv_offer *offer = inventory_offer(card, d->vgpu.type);
+
+		used += offer && fills_instance(card, offer->type) ? offer->type->slices : 0;
+	}
+	return !whole || used <= whole;
+}
+
+void plan_text_instance_fix(const struct inventory *inv, const struct inv_pgpu *card, const struct inv_type *type,
+			    int mig, char fix[REASON_SIZE])
 {
 	char enable[128] = "", profile[32] = "PROFILE";
 	bool exact = fills_instance(card, type);
 
+	if (exact && !has_slices(inv, card, type)) {
+		snprintf(fix, REASON_SIZE,
+			 "the GPU instances in use leave too few slices for another; release a vGPU, and destroy its "
+			 "GPU instance (see 'nvidia-smi mig -i %s -lgi')",
+			 card->address);
+		return;
+	}
 	if (mig != 1)
 		snprintf(enable, sizeof(enable), "'nvidia-smi -i %s -mig 1'%s, then ", card->address,
 			 mig == 0 ? "" : " if MIG mode is off");
@@ -134,10 +160,23 @@ static int take_cause(const struct verdict **list, size_t *n, char *buf, size_t 
 	return cards;
 }
 
-static bool is_leased_on(const struct planner *p, const char *card)
+/* Does a lease that stays use the card? `promised`: one of the domain itself, by this plan. */
+static bool is_leased_on(const struct planner *p, const char *card, bool promised)
 {
-	for (size_t i = 0; i < p->world->leases.n; i++)
-		if (!p->world->leases.list[i].promised && strcmp(p->world->leases.list[i].vgpu.pgpu, card) == 0)
+	for (EACH(const struct lease *, l, p->world->leases.list, p->world->leases.n))
+		if (l->promised == promised && !l->reclaimable && strcmp(l->vgpu.pgpu, card) == 0)
+			return true;
+	return false;
+}
+
+/* Does a vGPU without a lease use the card, and stay? A plain VF does if a process has it open. */
+static bool is_held_on(const struct planner *p, const struct inv_pgpu *card)
+{
+	for (const struct inv_device *d = NULL; (d = inventory_next_on(&p->world->inv, card, d));)
+		if (!d->facts.reclaimable && !lease_find(&p->world->leases, d->vgpu.id))
+			return true;
+	for (int i = 0; i < card->nparents; i++)
+		if (card->parents[i]->facts.opened == OPEN_YES || card->parents[i]->facts.renders)
 			return true;
 	return false;
 }
@@ -145,7 +184,8 @@ static bool is_leased_on(const struct planner *p, const char *card)
 /* Writes the fix for `first`, one of `n` causes; "": none, or it is in the reason. */
 static void text_fix(const struct planner *p, const struct verdict *first, size_t n, char *buf, size_t size)
 {
-	const struct resolved_request *resolved = p->resolved;
+	bool mdev = p->resolved->req->kind == REQUEST_MDEV;
+	const char *type = p->resolved->types[0];
 	const char *release = p->world->request->nova ? "delete or migrate an instance" : "release a vGPU";
 	char where[PARENT_SIZE + 3] = "there";
 
@@ -161,28 +201,29 @@ static void text_fix(const struct planner *p, const struct verdict *first, size_
 	switch (first->cause) {
 	case CAUSE_IN_USE:
 	case CAUSE_BLOCKED:
-		if (is_leased_on(p, first->card->address))
+		if (is_leased_on(p, first->card->address, false))
 			snprintf(buf, size, "; %s %s", release, where);
-		else
+		else if (is_held_on(p, first->card))
 			snprintf(buf, size, "; no guest leases one %s; %s", where,
 				 first->card->framework == FW_VF ? "processes of this host have them open"
 								 : "'vgpu-lease gc --dry-run' says why each is kept");
+		else if (is_leased_on(p, first->card->address, true))
+			snprintf(buf, size, "; this domain has other vGPUs %s; give it fewer vGPUs, or another type",
+				 where);
 		break;
 	case CAUSE_CAP:
 		snprintf(buf, size, "; %s %s, raise max_instances", release, where);
 		break;
 	case CAUSE_OTHER_KIND:
-		snprintf(buf, size, "; use a hostdev of type='%s'",
-			 resolved->req->kind == REQUEST_MDEV ? "pci" : "mdev");
+		snprintf(buf, size, "; use a hostdev of type='%s'", mdev ? "pci" : "mdev");
 		break;
 	case CAUSE_OTHER_TYPE:
 		/* A VF hostdev needs no fix here, because the text lists the free VFs. */
-		if (resolved->req->kind == REQUEST_MDEV && config_section(p->world->config, resolved->types[0]))
-			snprintf(buf, size, "; name a pGPU for %s in device_addresses", resolved->types[0]);
-		else if (resolved->req->kind == REQUEST_MDEV)
+		if (mdev && config_section(p->world->config, type))
+			snprintf(buf, size, "; name a pGPU for %s in device_addresses", type);
+		else if (mdev)
 			snprintf(buf, size,
-				 "; enable %s in enabled_mdev_types and name a pGPU for it in device_addresses",
-				 resolved->types[0]);
+				 "; enable %s in enabled_mdev_types and name a pGPU for it in device_addresses", type);
 		break;
 	case CAUSE_UNREADY:
 	case CAUSE_ABSENT:
@@ -221,8 +262,9 @@ static bool is_ready_made(const struct planner *p, const struct inv_parent *vf)
 {
 	const struct inv_device *device = inventory_device(&p->world->inv, vf->name);
 
-	return device && pool_gives(vf, device->vgpu.type) && plan_device_fits(p, device) &&
-	       device->facts.opened != OPEN_YES && !device->facts.is_named && !lease_find(&p->world->leases, vf->name);
+	return device && pool_gives(vf, device->vgpu.type) && plan_device_fits(p, device) && plan_parent_suits(p, vf) &&
+	       device->facts.opened != OPEN_YES && !device->facts.is_named &&
+	       !request_excludes(p->world->request, vf->name) && !lease_find(&p->world->leases, vf->name);
 }
 
 bool plan_text_free_vfs(const struct planner *p, char *buf, size_t size)

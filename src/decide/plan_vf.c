@@ -25,10 +25,8 @@ bool capacity_counts(const struct capacity_query *query, const struct lease *lea
 
 static bool leased_parent(const struct capacity_query *query, const char *parent)
 {
-	const struct leases *leases = &query->world->leases;
-
-	for (size_t i = 0; i < leases->n; i++)
-		if (strcmp(leases->list[i].vgpu.parent, parent) == 0 && capacity_counts(query, &leases->list[i]))
+	for (EACH(const struct lease *, lease, query->world->leases.list, query->world->leases.n))
+		if (strcmp(lease->vgpu.parent, parent) == 0 && capacity_counts(query, lease))
 			return true;
 	return false;
 }
@@ -61,13 +59,14 @@ const struct failed_attempt *capacity_failed_attempt(const struct world *world, 
 	return found;
 }
 
-static bool blocks_group(const struct capacity_query *query, const struct inv_parent *p, char why[REASON_SIZE])
+static bool blocks_group(const struct world *world, const struct inv_parent *p, char why[REASON_SIZE])
 {
-	const struct world *world = query->world;
 	const struct lease *lease = lease_find(&world->leases, p->name);
 
-	if ((lease && strcmp(lease->domain, world->request->uuid) == 0) ||
-	    (world->mode == PLAN_PREPARE && request_names(world->request, p->name)))
+	if (lease && strcmp(lease->domain, world->request->uuid) == 0)
+		return false;
+	/* A start gets the VF that it names, or is refused. */
+	if ((!lease || lease->reclaimable) && world->mode == PLAN_PREPARE && request_names(world->request, p->name))
 		return false;
 	if (lease)
 		snprintf(why, REASON_SIZE, "its IOMMU group %s belongs to domain %.100s, which has %.15s", p->group,
@@ -83,9 +82,9 @@ static bool blocks_group(const struct capacity_query *query, const struct inv_pa
 }
 
 /* QEMU needs the whole group. A VF whose group was not read (never a plain VF) counts as free. */
-static bool group_is_free(const struct capacity_query *query, const struct inv_parent *p, char why[REASON_SIZE])
+static bool group_is_free(const struct world *world, const struct inv_parent *p, char why[REASON_SIZE])
 {
-	const struct inventory *inv = &query->world->inv;
+	const struct inventory *inv = &world->inv;
 	bool card = strcmp(p->beside, p->card->address) == 0;
 
 	why[0] = '\0';
@@ -99,7 +98,7 @@ static bool group_is_free(const struct capacity_query *query, const struct inv_p
 			 card ? "enable ACS in the firmware setup, or use another slot" : "unbind it");
 	for (size_t i = 0; i < inv->nparents && !*why; i++)
 		if (inv->parents[i] != p && strcmp(inv->parents[i]->group, p->group) == 0 &&
-		    blocks_group(query, inv->parents[i], why))
+		    blocks_group(world, inv->parents[i], why))
 			return false;
 	return !*why;
 }
@@ -123,7 +122,7 @@ bool capacity_parent_is_free(const struct capacity_query *query, const struct in
 {
 	char why[REASON_SIZE];
 
-	return has_nobody(query, parent, type) && group_is_free(query, parent, why);
+	return has_nobody(query, parent, type) && group_is_free(query->world, parent, why);
 }
 
 /* The order of preference among VFs. */
@@ -170,7 +169,7 @@ struct capacity_vfs capacity_vfs(const struct capacity_query *query, const struc
 		vfs.all += unit && is_pooled(p, type);
 		if (!has_nobody(query, p, type))
 			continue;
-		if (!group_is_free(query, p, why)) {
+		if (!group_is_free(query->world, p, why)) {
 			memcpy(vfs.why, why, sizeof(why));
 			continue;
 		}
@@ -233,7 +232,7 @@ bool plan_parent_suits(const struct planner *p, const struct inv_parent *parent)
 {
 	char why[REASON_SIZE];
 
-	return !parent || suits(p, parent, why);
+	return !parent || (suits(p, parent, why) && group_is_free(p->world, parent, why));
 }
 
 static bool not_pooled(struct planner *p, const struct inv_parent *vf)
@@ -262,14 +261,13 @@ bool plan_vf_suits(struct planner *p, const struct inv_parent *vf, const struct 
 
 bool plan_vf_permits(struct planner *p, const struct inv_parent *vf, const struct inv_device *device)
 {
-	const struct capacity_query query = plan_query(p, vf->name);
 	char why[REASON_SIZE];
 
 	if (!device && vf->facts.opened == OPEN_YES) {
 		plan_refuse_device(p, "held open by %s", vf->facts.by);
 		return plan_in_use(p);
 	}
-	if (group_is_free(&query, vf, why))
+	if (group_is_free(p->world, vf, why))
 		return true;
 	plan_refuse_device(p, "%s", why);
 	return *vf->group && !*vf->beside ? plan_in_use(p) : false;

@@ -165,10 +165,7 @@ static int read_all(struct domxml *doc, const struct xml_doc *tree, unsigned int
 		return 0;
 	if (flags & DOMXML_SUSPENDED)
 		return read_suspended(doc, domain, err);
-	if (request_read(doc, domain, domain, flags & DOMXML_ALL_PCI, err) < 0)
-		return -err->code;
-	domxml_look(doc, domain);
-	return 0;
+	return request_read(doc, domain, domain, flags & DOMXML_ALL_PCI, err);
 }
 
 int domxml_parse(struct domxml **out, const char *xml, size_t len, unsigned int flags, struct err *err)

@@ -73,7 +73,7 @@ void remarks_free(struct remarks *remarks);
 
 #define autoremarks __attribute__((cleanup(remarks_free)))
 
-/* `doc` owns the results. DOMXML_SUSPENDED and DOMXML_IDENTITY give no remarks. */
+/* `doc` owns the results. DOMXML_IDENTITY gives no remarks. */
 const struct remarks *domxml_remarks(const struct domxml *doc);
 const struct request *domxml_request(const struct domxml *doc);
 

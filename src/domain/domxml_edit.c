@@ -120,20 +120,6 @@ static void put_attr(FILE *out, const char *name, const char *text)
 		putc('\'', out);
 }
 
-static void write_edited(const struct domxml *doc, const struct edits *edits, char **out, size_t *outlen)
-{
-	FILE *f = mem_open(out, outlen);
-	const char *at = doc->xml;
-
-	for (EACH(const struct edit *, edit, edits->list, edits->n)) {
-		fwrite(at, 1, (size_t)(edit->span.from - at), f);
-		put_attr(f, edit->name, edit->text);
-		at = edit->span.to;
-	}
-	fwrite(at, 1, (size_t)(doc->xml + doc->len - at), f);
-	mem_close(f);
-}
-
 /* Sets `ids` to each vGPU's canonical id after all changes. -EINVAL: an invalid change, or an id that is in use. */
 static int ids_after(const struct domxml *doc, const struct domxml_change *changes, size_t nchanges,
 		     char (*ids)[ID_SIZE], struct err *err)
@@ -168,7 +154,9 @@ static int ids_after(const struct domxml *doc, const struct domxml_change *chang
 int domxml_rewrite(const struct domxml *doc, const struct domxml_change *changes, size_t nchanges, char **out,
 		   size_t *outlen, struct err *err)
 {
+	const char *at = doc->xml;
 	struct edits edits = { 0 };
+	FILE *f;
 	int r = 0;
 	char ids[REQUEST_MAX][ID_SIZE] = { "" };
 	autodomxml struct domxml *parsed = NULL;
@@ -181,7 +169,14 @@ int domxml_rewrite(const struct domxml *doc, const struct domxml_change *changes
 		changes_framework |= changes[i].changes_framework;
 		r = plan_change(doc, &edits, &changes[i], ids[changes[i].req], err);
 	}
-	write_edited(doc, &edits, &result, outlen);
+	f = mem_open(&result, outlen);
+	for (EACH(const struct edit *, edit, edits.list, edits.n)) {
+		fwrite(at, 1, (size_t)(edit->span.from - at), f);
+		put_attr(f, edit->name, edit->text);
+		at = edit->span.to;
+	}
+	fwrite(at, 1, (size_t)(doc->xml + doc->len - at), f);
+	mem_close(f);
 	free(edits.list);
 	if (r < 0)
 		return r;

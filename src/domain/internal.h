@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the files of domxml share. domxml.c parses: domxml_request.c reads the metadata and the hostdevs, and
- * domxml_remark.c notes what is ignored. Then the tree is freed. domxml_edit.c replaces bytes of the document.
+ * What the files of domxml share. domxml.c parses: domxml_metadata.c reads the metadata, and domxml_request.c the
+ * hostdevs. Then the tree is freed. domxml_edit.c replaces bytes of the document.
  */
 #pragma once
 
@@ -75,5 +75,10 @@ bool domxml_uuid(char out[UUID_SIZE], const char *text);
 int request_read(struct domxml *doc, const struct xml_elem *domain, const struct xml_elem *holder, bool all_pci,
 		 struct err *err);
 
-/* domxml_remark.c: collects doc->remarks and request.past. Call it after request_read(). */
-void domxml_look(struct domxml *doc, const struct xml_elem *domain);
+/* domxml_metadata.c: reads the <vgpu:device> elements, the owner, what is ignored, and request.past. */
+int domxml_read_metadata(struct domxml *doc, const struct xml_elem *domain, struct err *err);
+
+const struct meta_device *domxml_device(const struct domxml *doc, const char *id);
+
+/* Reads each <vgpu:device> into the request of its vGPU, or into its own if it is stray. */
+int domxml_apply_devices(struct domxml *doc, struct err *err);

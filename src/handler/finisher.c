@@ -66,18 +66,25 @@ static bool watch_directories(struct finisher *f, const struct host *host, const
 {
 	autoclose int status = openat(host->libvirt, "run/libvirt/qemu", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	const int dirs[WATCHES] = { store->run, store->leases, status };
-	int64_t changed_ns = 0;
-	bool changed;
-	struct stat now;
+	bool changed = false;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < WATCHES; i++)
 		if (dirs[i] >= 0)
 			r = add_watch(f, &f->watches[i], dirs[i]);
-	/* Skip WATCH_RUN, to which the handler itself writes. If it is replaced, so is the directory of leases. */
-	for (size_t i = WATCH_LEASES; r < 0 && i < WATCHES; i++)
+	/*
+	 * Skip WATCH_RUN, to which the handler itself writes. If it is replaced, so is the directory of leases. Any
+	 * change counts, because an unnecessary pass does no harm.
+	 */
+	for (size_t i = WATCH_LEASES; r < 0 && i < WATCHES; i++) {
+		int64_t changed_ns = 0;
+		struct stat now;
+
 		if (dirs[i] >= 0 && fstat(dirs[i], &now) == 0)
-			changed_ns += (int64_t)now.st_mtim.tv_sec * 1000000000 + now.st_mtim.tv_nsec;
+			changed_ns = (int64_t)now.st_mtim.tv_sec * 1000000000 + now.st_mtim.tv_nsec;
+		changed |= f->unwatched && changed_ns != f->changed_ns[i];
+		f->changed_ns[i] = changed_ns;
+	}
 	if (r < 0 && !f->unwatched)
 		log_warn("/run/vgpu-lease/leases: cannot be watched, checked every second: %s: raise "
 			 "fs.inotify.max_user_%s",
@@ -85,10 +92,6 @@ static bool watch_directories(struct finisher *f, const struct host *host, const
 	if (r == 0 && f->unwatched)
 		log_info("/run/vgpu-lease/leases: watched again");
 	f->unwatched = r < 0;
-	/* Any change counts, because an unnecessary pass does no harm. */
-	changed = r < 0 && f->changed_ns && changed_ns != f->changed_ns;
-	if (r < 0)
-		f->changed_ns = changed_ns;
 	return changed;
 }
 
@@ -171,9 +174,8 @@ int finisher_finish(struct store *store, const struct policy *policy, struct lea
 
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < leases.n; i++)
-		if (leases.list[i].state == LEASE_RELEASING &&
-		    !finish_one(store, policy, &leases.list[i], logged, &failed))
+	for (EACH(const struct lease *, lease, leases.list, leases.n))
+		if (lease->state == LEASE_RELEASING && !finish_one(store, policy, lease, logged, &failed))
 			left++;
 	lease_list_free(logged);
 	*logged = failed;

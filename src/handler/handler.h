@@ -6,7 +6,6 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -115,7 +114,7 @@ struct finisher {
 	int notify;           /* inotify's descriptor; -1: none */
 	int watches[WATCHES]; /* inotify's, which counts from 1; 0: none */
 	bool unwatched;
-	int64_t changed_ns; /* the sum of the directories' modification times at the last look while `unwatched` */
+	int64_t changed_ns[WATCHES]; /* the directories' modification times at the last look while `unwatched` */
 	struct leases logged;
 	char fault[FAULT_SIZE];
 	int wait_ms;

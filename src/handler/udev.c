@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <libudev.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { BUFFER = 4 << 20 }; /* bytes: enabling 48 VFs of a card sends several hundred events at once */

@@ -183,7 +183,7 @@ static int lease_vf(struct hotplug *hp, const struct request *request, struct er
 	int r = -EBUSY;
 
 	/* These errors can mean that another process has leased the VF, or used up its card's capacity. */
-	for (int tries = 0; tries < VF_TRIES && (r == -EPERM || r == -ENOSPC || r == -EBUSY); tries++) {
+	for (int tries = 0; tries < VF_TRIES && (r == -EPERM || r == -ENOSPC || r == -EBUSY || r == -ESTALE); tries++) {
 		struct err ignored;
 
 		if (choose_vf(hp, request, tries ? &ignored : err) < 0 || strcmp(request->vgpus->id, refused) == 0)
@@ -194,47 +194,41 @@ static int lease_vf(struct hotplug *hp, const struct request *request, struct er
 	return r == 0 ? 0 : -err->code;
 }
 
-static void set_choice(struct hotplug_choice *choice, const struct vgpu_request *req)
+char *hotplug_hostdev(const struct vgpu_request *req)
 {
 	unsigned int domain = 0, bus = 0, slot = 0, function = 0;
 
-	memcpy(choice->id, req->id, ID_SIZE);
-	if (req->kind == REQUEST_MDEV) {
-		snprintf(
-			choice->xml, sizeof(choice->xml),
-			"<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='%s'/></source></hostdev>",
-			req->id);
-		return;
-	}
+	if (req->kind == REQUEST_MDEV)
+		return mem_format("<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='%s'/>"
+				  "</source></hostdev>",
+				  req->id);
 	sscanf(req->id, "%x:%x:%x.%x", &domain, &bus, &slot, &function);
-	snprintf(choice->xml, sizeof(choice->xml),
-		 "<hostdev mode='subsystem' type='pci' managed='%s'><source><address domain='0x%04x' bus='0x%02x' "
-		 "slot='0x%02x' function='0x%x'/></source></hostdev>",
-		 req->managed ? "yes" : "no", domain, bus, slot, function);
+	return mem_format("<hostdev mode='subsystem' type='pci' managed='%s'><source><address domain='0x%04x' "
+			  "bus='0x%02x' slot='0x%02x' function='0x%x'/></source></hostdev>",
+			  req->managed ? "yes" : "no", domain, bus, slot, function);
 }
 
-int hotplug_choose(struct hotplug *hp, const struct request *domain, const char *type, struct hotplug_choice *choice,
+int hotplug_choose(struct hotplug *hp, const struct request *domain, const char *type, struct vgpu_request *req,
 		   struct err *err)
 {
-	int vf = is_vf(hp, type, err), r;
-	struct vgpu_request req = { .kind = vf ? REQUEST_PCI : REQUEST_MDEV,
-				    .numa = NUMA_AUTO,
-				    .has_metadata = vf || type };
 	struct request request = *domain;
+	int vf = is_vf(hp, type, err);
 
 	if (vf < 0)
 		return vf;
-	if (type && !text_copy(req.facts.type, sizeof(req.facts.type), type))
+	*req = (struct vgpu_request){ .kind = vf ? REQUEST_PCI : REQUEST_MDEV,
+				      .numa = NUMA_AUTO,
+				      .has_metadata = vf || type };
+	if (type && !text_copy(req->facts.type, sizeof(req->facts.type), type))
 		return err_set(err, EINVAL, "--type: not a type");
-	request.vgpus = &req;
+	request.vgpus = req;
 	request.nvgpus = 1;
 	/* The new vGPU is not Nova's, so Nova's rules do not apply to it. */
 	request.nova = false;
-	if (!vf)
-		uuid_random(req.id);
-	r = vf ? lease_vf(hp, &request, err) : hotplug_lease(hp, &request, "attach", err);
-	set_choice(choice, &req);
-	return r;
+	if (vf)
+		return lease_vf(hp, &request, err);
+	uuid_random(req->id);
+	return hotplug_lease(hp, &request, "attach", err);
 }
 
 int hotplug_attach(struct hotplug *hp, const char *type, bool persistent, struct lease *lease, struct err *err)
@@ -242,7 +236,8 @@ int hotplug_attach(struct hotplug *hp, const char *type, bool persistent, struct
 	unsigned int sides = VIRT_LIVE | (persistent ? VIRT_CONFIG : 0);
 	autodomxml struct domxml *doc = NULL;
 	struct err later = { 0 };
-	struct hotplug_choice choice;
+	struct vgpu_request req;
+	autofree char *xml = NULL;
 	int r;
 
 	if (!hp->domain.running)
@@ -253,19 +248,20 @@ int hotplug_attach(struct hotplug *hp, const char *type, bool persistent, struct
 	if (domxml_parse(&doc, hp->domain.xml, strlen(hp->domain.xml), 0, err) < 0)
 		return -err->code;
 	placeholder_settle(doc, hp->host);
-	if (hotplug_choose(hp, domxml_request(doc), type, &choice, err) < 0)
+	if (hotplug_choose(hp, domxml_request(doc), type, &req, err) < 0)
 		return -err->code;
 	if (hp->dry_run)
 		return 0;
 	/* Read the lease before the attach, because nothing may fail once the guest has the device. */
-	if (find_lease(hp, choice.id, lease, err) < 0) {
-		hotplug_unlease(hp, choice.id, false, &later);
+	if (find_lease(hp, req.id, lease, err) < 0) {
+		hotplug_unlease(hp, req.id, false, &later);
 		return -err->code;
 	}
-	r = hotplug_plug(hp, choice.id, choice.xml, sides, err);
+	xml = hotplug_hostdev(&req);
+	r = hotplug_plug(hp, req.id, xml, sides, err);
 	if (r < 0)
 		return r;
-	log_info("attach: domain %s: attached %s", hp->domain.name, choice.id);
+	log_info("attach: domain %s: attached %s", hp->domain.name, req.id);
 	/* Only log a failure, because only a migration needs the facts. */
 	for (unsigned int side = VIRT_LIVE; side <= sides; side <<= 1)
 		if (hotplug_write_facts(hp, side, &later) < 0)

@@ -7,13 +7,12 @@
 /* Leases and creates all vGPUs of the request, or none, and connects to libvirt again. `op` is for the log. */
 int hotplug_lease(struct hotplug *hp, const struct request *request, const char *op, struct err *err);
 
-struct hotplug_choice {
-	char id[ID_SIZE], xml[512]; /* a vGPU to be attached: its ID, and its hostdev for libvirt */
-};
-
 /* Leases and creates one more vGPU of a type (NULL: the only): a free VF if only VFs provide it, else a new mdev. */
-int hotplug_choose(struct hotplug *hp, const struct request *domain, const char *type, struct hotplug_choice *choice,
+int hotplug_choose(struct hotplug *hp, const struct request *domain, const char *type, struct vgpu_request *req,
 		   struct err *err);
+
+/* Makes the hostdev of a vGPU from hotplug_choose(), which the caller frees. */
+char *hotplug_hostdev(const struct vgpu_request *req);
 
 /*
  * Releases the domain's lease of this vGPU, if any. Keeps a lease that is younger than `asked_ms` and not `releasing`.

@@ -13,20 +13,10 @@
 #include "state/history.h"
 #include "state/store.h"
 
-/* Is an NVIDIA type configured? `rest`: in a section without addresses and matches. */
-static bool enables_nvidia(const struct config *config, bool rest)
-{
-	for (size_t i = 0; i < config->nsections; i++)
-		if (strncmp(config->sections[i].type, "nvidia-", 7) == 0 &&
-		    (!rest || config_takes_rest(&config->sections[i])))
-			return true;
-	return false;
-}
-
 /* VFs take only NVIDIA types. */
 static bool may_enable_types(const struct config *config)
 {
-	return !config_is_valid(config) || enables_nvidia(config, false);
+	return !config_is_valid(config) || pool_enables_nvidia(config, false);
 }
 
 bool hostdev_filter_possible(const struct config *config)
@@ -73,6 +63,14 @@ static bool is_plain_vf(const struct host *host, const char *address)
 	return inventory_kind(host, address) == PCI_VF && !inventory_takes_type(host, address);
 }
 
+/* Is this a VF that provides nothing yet? A VF with a VFIO driver may be passed through. */
+static bool is_not_ready(const struct host *host, const char *vf)
+{
+	autoclose int dir = inventory_open(host, vf);
+
+	return dir >= 0 && !sys_exists(dir, "mdev_supported_types") && !inventory_is_given(host, vf);
+}
+
 /* Does a section name or match this device, rather than its card? */
 static bool is_configured(const struct host *host, const struct config *config, const char *address)
 {
@@ -88,6 +86,7 @@ static bool is_of_pool(const struct host *host, const struct config *config, con
 	struct inv_pgpu card;
 	enum vf_is vf;
 	enum past past;
+	bool rest;
 
 	if (kind == PCI_DEVICE)
 		return false;
@@ -96,18 +95,20 @@ static bool is_of_pool(const struct host *host, const struct config *config, con
 	vf = inventory_vf_card(host, id, &card);
 	if (vf && pool_names(config, &card, id))
 		return true;
+	rest = vf && card.nvidia && pool_enables_nvidia(config, true);
 	/* If device_match has the VFs' device ID by mistake, claim the VF, so that a start with the VF is refused. */
 	if (kind != PCI_MISSING)
-		return is_configured(host, config, id) || (may_enable_types(config) && inventory_takes_type(host, id));
-	if ((vf && card.nvidia && enables_nvidia(config, true)) ||
-	    pool_names(config, &(struct inv_pgpu){ .numa = UNKNOWN }, id))
+		return is_configured(host, config, id) ||
+		       (may_enable_types(config) && inventory_takes_type(host, id)) || (rest && is_not_ready(host, id));
+	if (rest || pool_names(config, &(struct inv_pgpu){ .numa = UNKNOWN }, id))
 		return true;
 	past = past_of(host, id);
 	return past == PAST_KNOWN || past == PAST_LEASED;
 }
 
-bool hostdev_is_ours(const struct request *request, const struct vgpu_request *req, const struct host *host,
-		     const struct config *config, const struct leases *leases)
+/* Would hostdev_filter_keep() keep this PCI hostdev of the request? */
+static bool is_ours(const struct request *request, const struct vgpu_request *req, const struct host *host,
+		    const struct config *config, const struct leases *leases)
 {
 	const struct lease *lease = leases ? lease_find(leases, req->id) : NULL;
 
@@ -157,7 +158,7 @@ int hostdev_filter_refuse_other(const struct request *request, const struct host
 
 		/* The plan judges our own vGPUs. */
 		if (req->kind != REQUEST_PCI || !affinity_get(&store, req->id, &was) ||
-		    inventory_kind(host, req->id) == PCI_GOING_VF || hostdev_is_ours(request, req, host, config, NULL))
+		    inventory_kind(host, req->id) == PCI_GOING_VF || is_ours(request, req, host, config, NULL))
 			continue;
 		vf = inventory_physfn(host, req->id, card);
 		if (!card_record_now(now, host, vf ? card : req->id))
@@ -184,7 +185,7 @@ void hostdev_filter_keep(struct domxml *doc, const struct host *host, const stru
 		placeholder_settle(doc, host);
 	for (size_t i = 0; i < request->nvgpus; i++)
 		keep[i] = request->vgpus[i].kind == REQUEST_MDEV ||
-			  hostdev_is_ours(request, &request->vgpus[i], host, config, leases);
+			  is_ours(request, &request->vgpus[i], host, config, leases);
 	domxml_keep(doc, keep);
 }
 
@@ -272,7 +273,7 @@ static void remark_hostdev(struct remarks *out, const struct request *request, c
 	char reason[REASON_SIZE];
 	struct inv_pgpu card;
 
-	if (hostdev_is_ours(request, req, host, config, NULL))
+	if (is_ours(request, req, host, config, NULL))
 		return;
 	if (inventory_kind(host, req->id) == PCI_MISSING) {
 		inventory_explain_card(host, req->id, !(inventory_vf_card(host, req->id, &card) && card.nvidia),

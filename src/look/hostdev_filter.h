@@ -20,10 +20,6 @@
 /* Can this configuration put VFs in the pool? True if it is not valid; false if it is NULL. */
 bool hostdev_filter_possible(const struct config *config);
 
-/* Would hostdev_filter_keep() keep this PCI hostdev of the request? */
-bool hostdev_is_ours(const struct request *request, const struct vgpu_request *req, const struct host *host,
-		     const struct config *config, const struct leases *leases);
-
 /* Does this domain (NULL: any domain) have a lease? False if the leases cannot be read. */
 bool hostdev_filter_leased(const struct host *host, const char *domain);
 

@@ -31,7 +31,6 @@ void inv_silent(struct inv_pgpu *pgpu);
 void inv_ungrouped(struct inv_pgpu *card);
 
 #define INV_NEEDS_TYPE "its vGPUs need a type; configure this card in [mdev_TYPE]"
-#define INV_NO_TYPES_YET "no vGPU types registered yet; nvidia-vgpud has not finished or has failed (see its journal)"
 
 /* The text for an errno of reading an attribute; EINVAL: the attribute is not a number. */
 const char *inv_describe(int code);

@@ -66,6 +66,10 @@ struct inv_model {
 	int whole_mib;                  /* framebuffer of the largest time-sliced type; 0: not known */
 };
 
+#define INV_NO_TYPES_YET                                                                                               \
+	"no vGPU types registered yet; "                                                                               \
+	"nvidia-vgpud has not finished, has failed, or knows none for this card (see its journal)"
+
 struct inv_pgpu {
 	char address[PARENT_SIZE]; /* 0000:84:00.0, or mtty */
 	enum framework framework;

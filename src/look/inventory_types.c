@@ -306,9 +306,8 @@ void inv_ask_mdevs(struct inv_reader *reader, struct inv_pgpu *pgpu)
 
 static bool is_listed(const struct inv_type *list, size_t n, const struct inv_type *type)
 {
-	for (size_t i = 0; i < n; i++)
-		if (list[i].framework == type->framework && strcmp(list[i].id, type->id) == 0 &&
-		    strcmp(list[i].name, type->name) == 0)
+	for (EACH(const struct inv_type *, t, list, n))
+		if (t->framework == type->framework && strcmp(t->id, type->id) == 0 && strcmp(t->name, type->name) == 0)
 			return true;
 	return false;
 }
@@ -340,13 +339,12 @@ const char *inventory_name_hint(const struct host *host, const char *word, char 
 	*buf = '\0';
 	if (!*word || inventory_names(host, INV_ALL, &known, &n, &ignored) < 0)
 		return buf;
-	for (size_t i = 0; i < n; i++) {
+	for (EACH(const struct inv_type *, t, known, n)) {
 		/* The list has an ID once for each of its names. The name of a type without a name is its ID. */
-		if (!type_is_named(known[i].name, word) || strcmp(known[i].id, last) == 0 ||
-		    strcmp(known[i].id, word) == 0)
+		if (!type_is_named(t->name, word) || strcmp(t->id, last) == 0 || strcmp(t->id, word) == 0)
 			continue;
-		text_add(buf, REASON_SIZE, "%s %s", *last ? " or" : "write", known[i].id);
-		last = known[i].id;
+		text_add(buf, REASON_SIZE, "%s %s", *last ? " or" : "write", t->id);
+		last = t->id;
 	}
 	if (*buf)
 		text_add(buf, REASON_SIZE, ", the ID of %s", word);

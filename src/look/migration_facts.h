@@ -10,7 +10,6 @@
 #include "domain/domxml.h"
 #include "look/inventory.h"
 #include "look/world.h"
-#include "state/store.h"
 
 /* Sets the facts of a vGPU of this type. `card`: its pGPU; NULL: the vGPU's parent is not registered any more. */
 void migration_facts_type(struct migration_facts *facts, const struct inventory *inv, const struct inv_pgpu *card,

@@ -83,6 +83,15 @@ const struct section *pool_names(const struct config *config, const struct inv_p
 	return NULL;
 }
 
+bool pool_enables_nvidia(const struct config *config, bool rest)
+{
+	for (size_t i = 0; i < config->nsections; i++)
+		if (strncmp(config->sections[i].type, "nvidia-", 7) == 0 &&
+		    (!rest || config_takes_rest(&config->sections[i])))
+			return true;
+	return false;
+}
+
 static enum claim claim_of(const struct section *s, const struct inv_pgpu *card)
 {
 	if (!is_for(s, card))

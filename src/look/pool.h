@@ -12,7 +12,6 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "config/config.h"
 #include "look/inventory.h"
@@ -47,6 +46,9 @@ bool pool_section_names(const struct section *s, const char *name);
 
 /* The first section that names the card, names its VF `vf`, or matches the card; NULL: none. */
 const struct section *pool_names(const struct config *config, const struct inv_pgpu *card, const char *vf);
+
+/* Is an NVIDIA type configured? `rest`: in a section without addresses and matches. */
+bool pool_enables_nvidia(const struct config *config, bool rest);
 
 bool pool_match(const struct match *match, const struct inv_pgpu *card);
 

@@ -213,7 +213,7 @@ static void explain_absent(struct world *w)
 		vf = config_is_valid(w->config) ? inventory_vf_card(w->host, req->id, &card) : VF_NONE;
 		if (vf)
 			section = pool_names(w->config, &card, req->id);
-		if (vf == VF_PRESENT && !section)
+		if (vf == VF_PRESENT && !section && !(card.nvidia && pool_enables_nvidia(w->config, true)))
 			explain_unnamed(w, req->id, &card, why);
 		else
 			inventory_explain_card(w->host, req->id, section && section->vf, why);

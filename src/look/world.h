@@ -7,7 +7,6 @@
 #include <stdint.h>
 
 #include "config/config.h"
-#include "domain/domxml.h"
 #include "look/inventory.h"
 #include "look/pool.h"
 #include "state/history.h"
@@ -57,9 +56,10 @@ enum cause {
 	CAUSE_NO_INSTANCE, /* no GPU instance is free for a MIG-backed type */
 	CAUSE_UNSUITED,    /* no free VF suits the hostdev, or libvirt is too old for it */
 	CAUSE_FAILED,
-	CAUSE_NO_OFFER,   /* the driver does not offer the type; the reason is unknown */
-	CAUSE_OTHER_KIND, /* an mdev card for a hostdev of type pci, or a VF card for type mdev */
-	CAUSE_UNREADY,    /* not in the pool now */
+	CAUSE_NO_OFFER, /* the driver does not offer the type; the reason is unknown */
+	/* An mdev card for a hostdev of type pci, a VF card for type mdev, or the domain has the whole card. */
+	CAUSE_OTHER_KIND,
+	CAUSE_UNREADY, /* not in the pool now */
 	CAUSE_ABSENT,
 	CAUSE_OTHER_TYPE, /* configured for another type, or the ID means another type on this card */
 };
@@ -84,10 +84,10 @@ enum missing_how {
 
 /* A card that is configured for a type but provides no vGPUs here. */
 struct missing_card {
+	struct inv_pgpu card; /* what could be read of the card; `reason` says why it is missing, and the fix */
 	enum missing_how how;
 	const struct section *section;
-	struct location at;   /* the address or match in the configuration */
-	struct inv_pgpu card; /* what could be read of the card; `reason` says why it is missing, and the fix */
+	struct location at; /* the address or match in the configuration */
 };
 
 enum plan_mode {

@@ -98,6 +98,7 @@ static const struct key keys[] = {
 	{ "writer_start", MEMBER(writer_start), .max = INT64_MAX },
 	{ "instance", MEMBER(instance), .added = true },
 	{ "boot", MEMBER(boot), .parse = uuid_parse, .added = true },
+	{ "node", MEMBER(node), .max = INT64_MAX, .added = true },
 };
 
 enum { NKEYS = sizeof(keys) / sizeof(*keys), VALUE_SIZE = 3 * DOMAIN_NAME_SIZE + 1 };

@@ -38,6 +38,7 @@ struct lease {
 	pid_t writer;        /* with writer_start: the process that wrote the lease */
 	uint64_t writer_start;
 	char boot[UUID_SIZE]; /* the boot in which the lease was written; "": an earlier version wrote it */
+	int64_t node;         /* the inode of the mdev's link in sysfs; 0: not yet seen, or not an mdev */
 	/* Not stored in the file; set by survey and by fate_mark(): */
 	bool at_work; /* a process works on the lease, or is expected to finish its release in time */
 	bool hangs;   /* its driver has not answered for too long: no start waits for it */

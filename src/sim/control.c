@@ -43,6 +43,21 @@ static int card_take(const struct sim_kernel *kernel, struct sim_words *words, s
 	return 0;
 }
 
+/* Ends the creations that wait for their delay. */
+static void end_creations(struct sim_kernel *kernel, const struct sim_gpu *gpu)
+{
+	for (struct sim_mdev *mdev = kernel->mdevs; mdev; mdev = mdev->next)
+		if (mdev->state == SIM_CREATING && (!gpu || mdev->parent->gpu == gpu))
+			sim_timer_hurry(kernel, &mdev->step);
+	for (int i = 0; i < kernel->ngpus; i++)
+		for (int n = 0; n < kernel->gpus[i].nparents && (!gpu || gpu == &kernel->gpus[i]); n++) {
+			struct sim_vf *vf = kernel->gpus[i].parents[n].vf;
+
+			if (vf && vf->state == SIM_CREATING)
+				sim_timer_hurry(kernel, &vf->step);
+		}
+}
+
 static int delay_run(struct sim_kernel *kernel, const struct command *command, struct sim_words *words)
 {
 	struct sim_gpu *gpu;
@@ -54,6 +69,8 @@ static int delay_run(struct sim_kernel *kernel, const struct command *command, s
 	if (words->n != 1 || !text_number(words->at[0], 0, DELAY_MAX, &ms))
 		return -EINVAL;
 	set(kernel, gpu, command->knob, ms);
+	if (command->knob == SIM_CREATE_DELAY && ms == 0)
+		end_creations(kernel, gpu);
 	return 0;
 }
 

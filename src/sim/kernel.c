@@ -112,6 +112,12 @@ void sim_timer_set(struct sim_kernel *kernel, struct sim_timer *timer, long ms, 
 	*at = timer;
 }
 
+void sim_timer_hurry(struct sim_kernel *kernel, struct sim_timer *timer)
+{
+	if (timer->at)
+		sim_timer_set(kernel, timer, 0, timer->fire, timer->arg);
+}
+
 void sim_kernel_advance(struct sim_kernel *kernel, int64_t now)
 {
 	struct sim_timer *timer;

@@ -210,6 +210,8 @@ int64_t sim_kernel_deadline(const struct sim_kernel *kernel);
 /* Sets a timer, or sets it again, to `ms` milliseconds from now. sim_timer_forget() clears it. */
 void sim_timer_set(struct sim_kernel *kernel, struct sim_timer *timer, long ms, void (*fire)(void *), void *arg);
 void sim_timer_forget(struct sim_kernel *kernel, struct sim_timer *timer);
+/* Lets the timer fire now if it is set. */
+void sim_timer_hurry(struct sim_kernel *kernel, struct sim_timer *timer);
 
 long sim_knob(const struct sim_gpu *gpu, enum sim_knob knob);
 

@@ -136,15 +136,15 @@ int64_t seen_since(const struct store *store, const char *id, uint64_t node, int
 {
 	int64_t since = sys_now_ms();
 	struct record record;
-	uint64_t seen;
+	char same[24];
 	long noted;
 
-	if (record_read(&record, store->seen, id, 2) && text_number(record.words[0], 0, since, &noted) &&
-	    sscanf(record.words[1], "%" SCNu64, &seen) == 1) {
-		if (seen == node)
+	snprintf(same, sizeof(same), "%" PRIu64, node);
+	if (record_read(&record, store->seen, id, 2) && text_number(record.words[0], 0, since, &noted)) {
+		if (strcmp(record.words[1], same) == 0)
 			return noted;
 		/* Only the first look uses the creation time, which changes when the kernel evicts the inode. */
-		if (seen == 0)
+		if (strcmp(record.words[1], "0") == 0)
 			since = created_ms > noted ? created_ms : noted;
 	}
 	if (note)

@@ -143,6 +143,7 @@ int store_would_open(const struct host *host, struct err *err)
 {
 	static const char *const paths[] = { STORE_RUN, STORE_RUN "/leases", STORE_RUN "/seen", STORE_RUN "/pgpu" };
 	struct store_space space;
+	struct stat st;
 
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
 		int r = store_check_dir(host, paths[i]);
@@ -154,7 +155,10 @@ int store_would_open(const struct host *host, struct err *err)
 		if (r < 0)
 			return store_dir_error(err, -r, paths[i]);
 	}
-	return 0;
+	if (fstatat(host->root, STORE_RUN "/" STORE_LOCK, &st, AT_SYMLINK_NOFOLLOW) < 0 || S_ISREG(st.st_mode))
+		return 0;
+	err_set(err, EISDIR, "/%s/%s: is not a regular file; remove it", STORE_RUN, STORE_LOCK);
+	return err_about(err, ERR_STATE);
 }
 
 enum { LOCK_NAME_SIZE = PARENT_SIZE + 16, HOLDER_TEXT = 96 };

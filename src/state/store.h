@@ -63,7 +63,7 @@ int store_check_dir(const struct host *host, const char *path);
 
 void store_space(int root, const char *path, struct store_space *space);
 
-/* The error that store_open() with `make` would give. Writes nothing. */
+/* The error that store_open() with `make`, or then store_lock(), would give. Writes nothing. */
 int store_would_open(const struct host *host, struct err *err);
 
 #define autostore __attribute__((cleanup(store_close))) /* for a store passed to store_open() */

@@ -3,7 +3,6 @@
 #include "state/history.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -21,6 +20,23 @@ static bool is_of_this_boot(const struct lease *lease)
 	return *lease->boot ? strcmp(lease->boot, boot) == 0 : lease->since_ms <= sys_now_ms();
 }
 
+/* The inode of the mdev's link. The kernel does not reuse it soon, so it distinguishes a later mdev of the UUID. */
+static int64_t node_of(const struct store *store, const struct vgpu_ref *vgpu)
+{
+	char path[ID_SIZE + 32];
+
+	snprintf(path, sizeof(path), "sys/bus/mdev/devices/%s", vgpu->id);
+	return vgpu->framework == FW_MDEV ? sys_inode(store->host->root, path) : 0;
+}
+
+/* Has other software made the device again that we created for this lease? */
+static bool is_made_again(const struct store *store, const struct lease *lease)
+{
+	int64_t node = lease->node && lease->origin == LEASE_CREATED ? node_of(store, &lease->vgpu) : 0;
+
+	return node && node != lease->node;
+}
+
 static int read_lease(const struct store *store, const char *name, struct lease *lease)
 {
 	autofree char *text = mem_alloc(LEASE_TEXT_MAX);
@@ -35,7 +51,7 @@ static int read_lease(const struct store *store, const char *name, struct lease 
 	r = lease_parse(lease, text);
 	if (r == 0 && strcmp(lease->vgpu.id, name) != 0)
 		return -EINVAL;
-	return r == 0 && !is_of_this_boot(lease) ? -ESTALE : r;
+	return r == 0 && (!is_of_this_boot(lease) || is_made_again(store, lease)) ? -ESTALE : r;
 }
 
 /* An unreadable lease is an error, because it is not known which device it protects. */
@@ -51,8 +67,8 @@ static int cannot_read(const char *name, int r, struct err *err)
 }
 
 /*
- * 1: the lease was read; 0: it was dropped meanwhile, is of another boot, or is garbage, which is counted; negative: it
- * cannot be read. Without the lock, garbage may be a lease that is being overwritten (sys_overwrite()), so it stays.
+ * 1: the lease was read; 0: it was dropped meanwhile, its device is gone, or it is garbage, which is counted; negative:
+ * it cannot be read. Without the lock, garbage may be a lease that is being overwritten (sys_overwrite()), so it stays.
  */
 static int take_lease(const struct store *store, const char *name, struct lease *lease, struct leases *counts,
 		      struct err *err)
@@ -61,9 +77,17 @@ static int take_lease(const struct store *store, const char *name, struct lease 
 
 	if (r == 0)
 		return 1;
-	/* The device ended with that boot; a present device with this ID is not ours. */
-	if (r == -ESTALE && store->lock >= 0 && unlinkat(store->leases, name, 0) == 0)
-		log_info("lease of %s: dropped: written in another boot of this host", name);
+	/* The device of the lease is gone; a present device with this ID is not ours. */
+	if (r == -ESTALE && store->lock >= 0) {
+		bool again = is_of_this_boot(lease);
+
+		if (again)
+			affinity_gone(store, name);
+		if (unlinkat(store->leases, name, 0) == 0)
+			log_info(again ? "lease of %s: dropped: other software has made its device again"
+				       : "lease of %s: dropped: written in another boot of this host",
+				 name);
+	}
 	if (r == -ENOENT || r == -ESTALE)
 		return 0;
 	if (r != -EINVAL && r != -ELOOP && r != -EISDIR)
@@ -153,6 +177,9 @@ int lease_put(const struct store *store, struct lease *lease, struct err *err)
 	int len, r;
 
 	lease->since_ms = sys_now_ms();
+	/* Until it is created, a device with this ID is another's. */
+	if (!lease->node && lease->state > LEASE_CREATING)
+		lease->node = node_of(store, &lease->vgpu);
 	sys_boot_id(lease->boot);
 	lease->writer = getpid();
 	lease->writer_start = sys_process_start(lease->writer);

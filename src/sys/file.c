@@ -262,6 +262,13 @@ bool sys_exists(int dir, const char *path)
 	return faccessat(dir, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
+int64_t sys_inode(int dir, const char *path)
+{
+	struct stat st;
+
+	return fstatat(dir, path, &st, AT_SYMLINK_NOFOLLOW) == 0 ? (int64_t)(st.st_ino & INT64_MAX) : 0;
+}
+
 int sys_own_dir(int dir, const char *path)
 {
 	struct stat st;

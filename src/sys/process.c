@@ -122,22 +122,32 @@ bool sys_process_exits(pid_t pid)
 	return process_stat(pid).flags & PF_EXITING;
 }
 
-pid_t sys_lock_taker(int dir, const char *path)
+static pid_t find_taker(const struct stat *lock)
 {
 	autofclose FILE *locks = fopen("/proc/locks", "re");
 	unsigned int major_, minor_;
 	unsigned long long inode;
 	char line[128];
-	struct stat st;
-	int pid, taker = 0;
+	int pid;
 
-	if (!locks || fstatat(dir, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return 0;
 	/* A process that waits has "->" before the kind. */
-	while (!taker && fgets(line, sizeof(line), locks))
+	while (locks && fgets(line, sizeof(line), locks))
 		if (sscanf(line, "%*d: FLOCK %*s %*s %d %x:%x:%llu", &pid, &major_, &minor_, &inode) == 4 &&
-		    inode == st.st_ino && makedev(major_, minor_) == st.st_dev)
-			taker = pid;
+		    inode == lock->st_ino && makedev(major_, minor_) == lock->st_dev)
+			return pid;
+	return 0;
+}
+
+pid_t sys_lock_taker(int dir, const char *path)
+{
+	struct stat st;
+	pid_t taker = 0;
+
+	if (fstatat(dir, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	/* The kernel lists the locks in pieces, and can leave out one if the list changes meanwhile. */
+	for (int tries = 0; !taker && tries < 3; tries++)
+		taker = find_taker(&st);
 	return taker;
 }
 

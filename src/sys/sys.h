@@ -62,6 +62,9 @@ int sys_own_dir(int dir, const char *path);
 
 bool sys_exists(int dir, const char *path);
 
+/* The inode of a file or, if it is a link, of the link; 0: it does not exist, or cannot be looked up. */
+int64_t sys_inode(int dir, const char *path);
+
 /* Reads a symbolic link. After a failure, `target` is "". */
 int sys_target(int dir, const char *path, char target[PATH_MAX]);
 /* Copies the last component of a symbolic link's target to buf[size]; after a failure, "". -ENAMETOOLONG: no fit. */

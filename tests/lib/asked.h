@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <sys/file.h>
 
-#include "base/mem.h"
 #include "sys/sys.h"
 #include "sys/timed_child.h"
 

@@ -88,6 +88,8 @@ vl_words() { vl "${@:3}"; is "$(xargs <<<"$out")" "$2" "$1"; }
 vl_counts() { vl "${@:4}"; is "$status $(grep -cE -- "$3" <<<"$out")" "$2" "$1"; }
 # vl_json SENTENCE "STATUS RESULT" EXPRESSION ARGUMENT...: it ends so, and jq makes this of its JSON.
 vl_json() { vl "${@:4}" --json; is "$status $(jq -rc "$3" <<<"$out")" "$2" "$1"; }
+# vl_makes SENTENCE "STATUS RESULT" FILTER ARGUMENT...: it ends so, and the shell command FILTER makes this of its output.
+vl_makes() { vl "${@:4}"; is "$status $(eval "$3" <<<"$out")" "$2" "$1"; }
 # vl_prints SENTENCE ARGUMENT... -- KEY [ARG...]: its output has this message.
 vl_prints() {
 	tap_split "$@"

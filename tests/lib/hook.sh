@@ -25,8 +25,10 @@ reconnect() { hook vm reconnect begin - <"${1:-$vm}"; }
 in_use() { prepare "$vm" && open_device $u1; }
 # leaves SENTENCE LEFT COMMAND...: after the command these are the mdevs and the number of leases.
 leaves() { "${@:3}" >"$work/left" 2>&1; is "$(devices)$(leases)" "$2" "$1"; }
+# then_is SENTENCE TEXT WHAT COMMAND...: after the command WHAT, a shell command, prints this.
+then_is() { "${@:4}" >"$work/then" 2>&1; is "$(eval "$3")" "$2" "$1"; }
 # origin_is SENTENCE ORIGIN COMMAND...: after the command the domain's lease says so of its vGPU.
-origin_is() { "${@:3}"; is "$(lease_has origin)" "$2" "$1"; }
+origin_is() { then_is "$1" "$2" "lease_has origin" "${@:3}"; }
 # refusals REASON: how many there were for it.
 refusals() { lease metrics | sed -n "s/^vgpu_lease_refusals_total{reason=\"$1\"} //p"; }
 lease() { vgpu_lease --root "$root" "$@"; }

@@ -22,8 +22,7 @@ is "$(stat -c %a "$dir"/{create,available_instances,name,description,device_api}
 	"a type's files have the kernel's modes"
 is "$(cat "$dir"/{name,device_api} | paste -sd,)" "GRID T4-1B,vfio-pci" "a type has its name, and VFIO's"
 described() { cat "$(type_dir "$1" "nvidia-$2")/description"; }
-is "$(described "$t4" 222)" "num_heads=4, frl_config=45, framebuffer=1024M, max_resolution=5120x2880, max_instance=16" \
-	"and its description"
+is "$(described "$t4" 222)" "num_heads=4, frl_config=45, framebuffer=1024M, max_resolution=5120x2880, max_instance=16" "and its description"
 is "$(described "$t4" 230)" "num_heads=4, frl_config=60, framebuffer=1024M, max_resolution=5120x2880, max_instance=16" \
 	"another series has another frame rate"
 is "$(described "$t4" 231)" "num_heads=4, frl_config=60, framebuffer=2048M, max_resolution=7680x4320, max_instance=8" \

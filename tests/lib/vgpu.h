@@ -2,7 +2,6 @@
 /* vGPUs as arguments, for tests that call the kernel's module. */
 #pragma once
 
-#include "base/text.h"
 #include "act/kernel_write.h"
 
 /* Good until a handful of further calls. */

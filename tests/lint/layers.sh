@@ -22,7 +22,7 @@ libraries='
 '
 
 # Paths of sysfs stand as text in these only: they know the kernel's layout.
-sysfs='src/(look|sim)/[a-z_]+\.[ch]'
+sysfs='src/(look/[a-z_]+|sim/[a-z_]+|state/store_lease)\.[ch]'
 
 # What a decision may call outside of itself: lookups in what was read, memory, text.
 decision_calls='lease_state_words|config_(section|quota|takes_rest)|framework_words|inventory_(device|next_on|offer|parent|pgpu|type(_on|_of)?)|lease_(find|for|is_void)|owner_of|request_(names|excludes)|text_add|text_copy|text_cut|text_(find|operand)|mem_(new|resize|add|free)|free'

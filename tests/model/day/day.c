@@ -24,10 +24,10 @@ static const int sizes[SIZES] = { 1, 2, 4, 8, 16, 24, 48 }, shares[SIZES] = { 10
 static const char *const names[STRATEGIES] = { "pack", "spread", "first fit" };
 
 /* Cards in the notation of world.h, all with mdevs: there a placement is free to choose the card. "16_t" has 16 GiB. */
-#define T4(slot) slot "/0 1_t=16/16 2_t=8/8 4_t=4/4 8_t=2/2 16_t=1/1;"
-#define A2(slot) slot "/0+16 1_a=1/16 2_a=1/8 4_a=1/4 8_a=1/2 16_a=1/1;"
-#define A40(slot) slot "/0+32 1_b=1/32 2_b=1/24 4_b=1/12 8_b=1/6 16_b=1/3 24_b=1/2 48_b=1/1;"
-#define L40S(slot) slot "/0+48 1_c=1/32 2_c=1/24 4_c=1/12 8_c=1/6 16_c=1/3 24_c=1/2 48_c=1/1;"
+#define T4(slot) slot " 1_t=16/16 2_t=8/8 4_t=4/4 8_t=2/2 16_t=1/1;"
+#define A2(slot) slot "+16 1_a=1/16 2_a=1/8 4_a=1/4 8_a=1/2 16_a=1/1;"
+#define A40(slot) slot "+32 1_b=1/32 2_b=1/24 4_b=1/12 8_b=1/6 16_b=1/3 24_b=1/2 48_b=1/1;"
+#define L40S(slot) slot "+48 1_c=1/32 2_c=1/24 4_c=1/12 8_c=1/6 16_c=1/3 24_c=1/2 48_c=1/1;"
 #define ALL(model) "1_" model " 2_" model " 4_" model " 8_" model " 16_" model " "
 #define LARGE(model) ALL(model) "24_" model " 48_" model " "
 

@@ -124,6 +124,15 @@ ssize_t __wrap_sys_read(int dir, const char *path, char *buf, size_t size)
 	return __real_sys_read(dir, path, buf, size);
 }
 
+/* The kernel gives each mdev an inode of its own; a file system gives one again. */
+int64_t __wrap_sys_inode(int dir, const char *path)
+{
+	const struct device *device = device_find(strrchr(path, '/') + 1);
+
+	point();
+	return device ? device->group : 0;
+}
+
 static struct {
 	ino_t file;
 	int pid;

@@ -12,7 +12,7 @@ const struct card cards[CARDS] = {
 	{ FW_MDEV, "0000:41:00.0", "pci0000:40", 3, 4, 0, true, false, { { "nvidia-560", 4096, 1 }, { NULL } } },
 	{ FW_VF, "0000:c2:00.0", "pci0000:c0", 2, 2, 0, false, false, { { "gpu", 0, 1 }, { NULL } } },
 	{ FW_VARIANT, "0000:c1:00.0", "pci0000:c0", 2, 3, 1, true, false, L40S_TYPES },
-	{ FW_MDEV, "mtty", "virtual/mtty", 9, 0, -1, false, true, { { "mtty-2", 0, 2 }, { "mtty-1", 0, 1 } } },
+	{ FW_MDEV, "mtty", "virtual/mtty", 5, 0, -1, false, true, { { "mtty-2", 0, 2 }, { "mtty-1", 0, 1 } } },
 };
 
 enum { CALLS = 16 };

@@ -74,12 +74,12 @@ static bool has_room(const struct domain *d)
 		if (strcmp(cards[c].types[0].id, d->type[0]) != 0 || troubled[c])
 			continue;
 		for (size_t i = 0; i < ledger.n; i++) {
-			const struct vgpu_ref *vgpu = &ledger.list[i].vgpu;
+			const struct lease *l = &ledger.list[i];
 
-			if (strcmp(vgpu->pgpu, cards[c].address) != 0 || has_device(vgpu->id) ||
-			    is_void(&ledger.list[i]))
+			if (strcmp(l->vgpu.pgpu, cards[c].address) != 0 || has_device(l->vgpu.id) || is_void(l))
 				continue;
-			space--;
+			/* A promise of another framebuffer size holds the whole card. */
+			space = cards[c].nvidia && strcmp(l->vgpu.type, d->type[0]) != 0 ? 0 : space - 1;
 			count++;
 		}
 		if (space > 0 && count < cap(c, 0))

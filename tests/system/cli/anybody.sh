@@ -19,8 +19,7 @@ both() {
 }
 all() { # WHEN
 	local command
-	for command in status 'list --json' list types inventory plan{,' --op migrate'}" $tmp/vm2.xml" 'gc --dry-run' \
-		check; do
+	for command in status 'list --json' list types inventory plan{,' --op migrate'}" $tmp/vm2.xml" 'gc --dry-run' check; do
 		in_words both "${command% "$tmp"*} $1" "$command"
 	done
 }
@@ -76,8 +75,7 @@ done
 
 # What root would be refused is unknown to a user who may not read a file that it depends on.
 unknown() { # SENTENCE FILE STATUS: of a start with vm2.xml; STATUS is root's
-	vl plan "$tmp/vm2.xml"
-	is "$status" "$3" "root knows it: $1"
+	vl_ends "root knows it: $1" "$3" plan "$tmp/vm2.xml"
 	chmod 600 "$2"
 	as_user vl_says "$1" 1 plan "$tmp/vm2.xml" -- M_PLAN_CANNOT_TELL 'domain vm3' -- M_DENIED "$2"
 	as_user vl_json "in JSON it is an error: $1" '1 ["error","version"]' keys plan "$tmp/vm2.xml"

@@ -83,8 +83,7 @@ call prepare begin 1 "$mig"
 later=$(awk '{ printf "%d", ($1 + 600) * 1000 }' /proc/uptime)
 sed -i "s/^state=active/state=reserved/; s/^deadline_ms=.*/deadline_ms=$later/" "$root/run/vgpu-lease/leases/"*
 echo 1 | tee "$root"/sys/bus/mdev/devices/*/remove >/dev/null
-types "also where a guest that arrives has reserved the GPU instance, which is no capacity for it" \
-	"FAIL type $conf_path:2: *$plain*"
+types "also where a guest that arrives has reserved the GPU instance, which is no capacity for it" "FAIL type $conf_path:2: *$plain*"
 
 anew l40s+flex@0000:51:00.0
 under nvidia-1145 vf_flex@8086:56c0 -- types "a VF that takes a type, and a plain one"

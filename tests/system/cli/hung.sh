@@ -117,7 +117,7 @@ holds "and is done then" eventually is_done
 ### A creation that hangs: gc cannot do anything about what waits for it
 root=$tmp/mdevs
 host t4 nvidia-222 policy 'release_timeout = 3' 'create_timeout = 1' 'driver_cleanup = 0'
-control create_delay_ms 12000
+control create_delay_ms 600000
 call prepare begin 4 2>/dev/null
 call release end 4
 for command in 'list --json' check "show $(uuid 4)" 'gc --dry-run'; do
@@ -130,11 +130,11 @@ vl gc
 holds "gc waits for it no longer than for a guest" [ $SECONDS -lt 8 ]
 is "$status" 1 "and fails then"
 holds "with the cause" says M_GC_GAVE_UP <<<"$out"
+control create_delay_ms 0
 holds "the write ends" eventually flock -n "$(card_lock 0000:84:00.0)" true
 outcome "and gc releases it then" 0 removed
 
 ### A guest that ended without its release: what is said of its lease
-control create_delay_ms 0
 sed -i '$a start_grace = 60' "$root/etc/vgpu-lease.conf"
 guest 5
 vl_json "of a guest that runs nothing is to be said" "0 null" '.leases[].note' list

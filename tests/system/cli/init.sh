@@ -79,8 +79,7 @@ rm "$file"
 for state in off on; do control mig "0000:17:00.0 $state"; done
 vl_says "if no card offers any, init fails" 1 init --write -- M_INIT_NONE
 is "$(grep -c "$(message M_INIT_NO_OFFER 0000:65:00.0)" <<<"$err")|$(test -e "$file"; echo $?)" "1|1" "and writes nothing"
-vl_counts "inventory gives the same reason without a configuration" "0 2" \
-	"$(message M_INIT_NO_OFFER '0000:[16][57]:00.0')" inventory
+vl_counts "inventory gives the same reason without a configuration" "0 2" "$(message M_INIT_NO_OFFER '0000:[16][57]:00.0')" inventory
 end_host
 
 ### Cards that carry several types: in MIG mode, with a vGPU made and a type preset on each VF, and defined. No type is right for them.
@@ -93,15 +92,13 @@ set_vf_type 0000:26:00.5 1152
 set_vf_type 0000:26:00.6 1148
 mdevctl_has 0000:84:00.0 "$(uuid 3)" nvidia-231
 mdevctl_has 0000:84:00.0 "$(uuid 4)" nvidia-226
-vl init --write
-is "$status $(pool)" "0 0000:21:00.0=- 0000:26:00.0=- 0000:84:00.0=- 0000:85:00.0=nvidia-231 " "only the card without any gets a type"
+vl_makes "only the card without any gets a type" "0 0000:21:00.0=- 0000:26:00.0=- 0000:84:00.0=- 0000:85:00.0=nvidia-231 " pool init --write
 for card in 0000:21:00.0 0000:26:00.0 0000:84:00.0; do
 	holds "$card is said to be left out, with the reason" says M_INIT_CARRIES_SEVERAL $card <<<"$err"
 done
 rm "$file"
 rm "$root/etc/mdevctl.d/0000:84:00.0/$(uuid 4)"
-vl init --write
-is "$status $(pool)" "0 0000:21:00.0=- 0000:26:00.0=- 0000:84:00.0=nvidia-231 0000:85:00.0=nvidia-231 " "with one of them a card gets that"
+vl_makes "with one of them a card gets that" "0 0000:21:00.0=- 0000:26:00.0=- 0000:84:00.0=nvidia-231 0000:85:00.0=nvidia-231 " pool init --write
 rm "$file"
 echo '{' >"$root/etc/mdevctl.d/0000:84:00.0/$(uuid 4)"
 vl_says "a definition that cannot be read leaves the type open" 1 init --write -- M_DEFINITION_INVALID "$root/etc/mdevctl.d/0000:84:00.0/$(uuid 4)"

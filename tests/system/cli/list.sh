@@ -153,8 +153,7 @@ vl list --json --pgpu 0000:84:00.0
 leased=$(untimed)
 
 for spelling in 0000:84:00.0 00000000:84:00.0; do
-	vl list --json --pgpu $spelling
-	is "$status|$(untimed)" "0|$leased" "list takes $spelling"
+	vl_makes "list takes $spelling" "0 $leased" untimed list --json --pgpu $spelling
 	vl_ends "and so does gc" 0 gc --dry-run --pgpu $spelling
 	vl_ends "and types" 0 types --pgpu $spelling
 	vl_is "and inventory" "0|0000:84:00.0|" inventory --pgpu $spelling --output pgpu --no-headings

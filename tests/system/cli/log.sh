@@ -14,8 +14,7 @@ holds "what happened arrives" eventually arrived released 1
 holds "and becomes a journal" publish
 
 vl_works "it is read without a word more" log
-like "$out" "20??-??-??T??:??:??Z  created    prepare: domain vm1: created $(uuid 1), mtty-2 on mtty*" \
-	"a line has time, event and message"
+like "$out" "20??-??-??T??:??:??Z  created    prepare: domain vm1: created $(uuid 1), mtty-2 on mtty*" "a line has time, event and message"
 is "$(events)" "created refused released" "there is all of it, in its order"
 is "$(events vm1)|$(events vm2)" "created released|refused" "of a domain, by its name"
 is "$(events "$(domain_uuid 1)")" "created released" "by its UUID"
@@ -84,8 +83,7 @@ vl log --json
 is "$status|$(grep -c '"error": "journal: .*system@old.journal' <<<"$out")|$err" "1|1|vgpu-lease: $(sed -n 's/.*"error": "\(.*\)"/\1/p' <<<"$out")" "and in the JSON"
 rm "$journals/system@old.journal"
 mv "$journals/system.journal" "$journals/system@1.journal~"
-vl log
-is "$(times)|$status" "3|0" "a journal that was not closed when the host went down is read"
+vl_makes "a journal that was not closed when the host went down is read" "0 3" times log
 chmod 0 "$journals/system@1.journal~"
 as_user vl_fails "if the user may" 1 log -- M_JOURNAL_NOT_READABLE
 mv "$journals/system@1.journal~" "$journals/system.journal"

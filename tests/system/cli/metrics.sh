@@ -11,8 +11,7 @@ value() { metric=$1 awk '{ at = "vgpu_lease_" ENVIRON["metric"] " " } index($0, 
 vl_works "a host on which nothing has happened yet has metrics" metrics
 holds "promtool has nothing against them" promtool check metrics <<<"$out"
 is "$(value 'refusals_total{reason="capacity"}')|$(value 'hook_duration_seconds_count{op="prepare"}')" "0|0" "counters begin at zero"
-is "$(value oldest_releasing_timestamp_seconds)$(value handler_last_pass_timestamp_seconds)" "" \
-	"what has not happened has no time"
+is "$(value oldest_releasing_timestamp_seconds)$(value handler_last_pass_timestamp_seconds)" "" "what has not happened has no time"
 
 for n in 1 2; do call prepare begin $n nvidia-222; done
 call prepare begin 3 nvidia-99 2>/dev/null
@@ -28,8 +27,7 @@ is "$(value 'capacity{pgpu="0000:84:00.0",type="nvidia-222"}')|$(value 'in_use{p
 	value 'available{pgpu="0000:84:00.0",type="nvidia-222"}')" "16|2|14" "a pGPU's capacity, by type"
 is "$(value 'framebuffer_used_bytes{pgpu="0000:84:00.0"}')" $((2 * 1024 * 1024 * 1024)) "its framebuffer, in bytes"
 is "$(value 'framebuffer_used_bytes{pgpu="mtty"}')" "" "of one whose driver does not say, none is printed"
-is "$(value 'leases{state="active"}')|$(value 'leases{state="releasing"}')|$(value 'leases{state="creating"}')" "2|1|0" \
-	"leases by state"
+is "$(value 'leases{state="active"}')|$(value 'leases{state="releasing"}')|$(value 'leases{state="creating"}')" "2|1|0" "leases by state"
 since=$(value oldest_releasing_timestamp_seconds)
 now=$(date +%s)
 holds "since when one is releasing, on the wall clock" test $((now - ${since%.*})) -ge 0 -a $((now - ${since%.*})) -lt 600
@@ -75,8 +73,7 @@ eventually test -e "$file"
 stop_handler
 fails "when the handler ends, the file goes: what is old would pass for now" test -e "$file"
 echo broken >"$root/etc/vgpu-lease.conf"
-vl metrics
-is "$status|$(value config_valid)" "0|0" "an invalid configuration is one of the metrics"
+vl_makes "an invalid configuration is one of the metrics" "0 0" 'value config_valid' metrics
 
 was=$out
 configure 'mtty-1@mtty, 0000:99:00.0' nvidia-222@0000:99:00.0 policy 'pgpu_types = several'

@@ -155,7 +155,7 @@ nothing "each call with --json is made where its output is kept" \
 	"$(grep -rnE 'builddir"?[}]?/vgpu-lease"?.* --json' "$srcdir/tests/system" "$srcdir/tests/model" | grep -vF "${BASH_SOURCE[0]##*/}")"
 
 is "$(jq -r '.properties.checks.items.properties.what.enum[]' "$srcdir/schemas/check.json" | sort)" \
-	"$(sed -nE 's/.*(run_one\(check, |check->what = )"([a-z]+)".*/\2/p' "$srcdir"/src/check/check*.c | sort -u)" "the schema of check has the subjects that check prints"
+	"$(sed -nE 's/.*check_begin\(check, "([a-z]+)".*/\1/p' "$srcdir"/src/check/check*.c | sort -u)" "the schema of check has the subjects that check prints"
 
 # How a document was changed, in jq's words, and what the schema has to say of that.
 fits() { python3 "$srcdir/tests/lib/json_fits.py" "$srcdir/schemas" "$tmp/changed"; }

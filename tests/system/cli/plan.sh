@@ -7,12 +7,14 @@ host t4:3+mtty 'nvidia-222@0000:84:00.0, 0000:85:00.0' 'max_instances = 1' nvidi
 plan() {
 	local n=$1 type=${2:-}
 	shift $(($# < 2 ? $# : 2))
-
 	domain "$n" "$(uuid "$n")" "$type" >"$tmp/vm$n.xml"
 	vl plan "$tmp/vm$n.xml" "$@"
 }
 # plan_begins SENTENCE STATUS|LINE N [TYPE] [OPTION...]: the plan ends with this, and its first line is this.
 plan_begins() { plan "${@:3}"; is "$status|$(head -n 1 <<<"$out")" "$2" "$1"; }
+# plan_is SENTENCE STATUS|OUTPUT|ERROR N [TYPE] [OPTION...]: this is the plan; plan_like: this is a pattern of it.
+plan_is() { plan "${@:3}"; is "$status|$out|$err" "$2" "$1"; }
+plan_like() { plan "${@:3}"; like "$status|$out|$err" "$2" "$1"; }
 state() { (cd "$root" && find run var etc sys/bus/mdev/devices | sort); }
 
 before=$(state)
@@ -25,16 +27,12 @@ $(message M_PLAN_NOT_ON mtty "$(message M_SERVES mtty-1)")" "each pGPU has its r
 sed "s|</vgpu:lease>|<vgpu:device uuid='$(uuid 2)' type='nvidia-222'/>&|
 	s|</devices>|$(mdev_hostdev "$(uuid 2)")&|" "$tmp/vm1.xml" >"$tmp/two.xml"
 vl_prints "of two vGPUs each reason says which it is about" plan "$tmp/two.xml" -- M_PLAN_NOT_ON_FOR mtty "$(uuid 2)" "$(message M_SERVES mtty-1)"
-vl plan - <"$tmp/vm1.xml"
-is "$status|$(head -n 1 <<<"$out")" "0|$(message M_PLAN_CREATE "$(uuid 1)" nvidia-222 0000:84:00.0 "$(message M_PLAN_FIRST)")" "- is standard input"
+vl_makes "- is standard input" "0 $(message M_PLAN_CREATE "$(uuid 1)" nvidia-222 0000:84:00.0 "$(message M_PLAN_FIRST)")" 'head -n 1' plan - <"$tmp/vm1.xml"
 vl_is "and is called so where nothing comes from it" "1||$(message M_PLAN_REFUSED "standard input" prepare "$(message M_XML_EMPTY)")" plan - </dev/null
-plan 1
-is "$status|$out" "1|" "a domain of which nothing says the type"
-is "$err" "$(message M_PLAN_REFUSED "domain vm1" prepare \
-	"vGPU $(uuid 1): $(message M_WHICH_TYPE_ABSENT "nvidia-222, nvidia-223, mtty-1")")" "would be refused"
-plan 1 nvidia-999
-like "$status|$out|$err" "1||$(message M_PLAN_REFUSED "domain vm1" prepare "vGPU $(uuid 1): $(message M_UNKNOWN_TYPE nvidia-999 "; *")")" \
-	"so would one of a type that nobody knows"
+plan_is "a domain of which nothing says the type would be refused" "1||$(message M_PLAN_REFUSED "domain vm1" prepare \
+	"vGPU $(uuid 1): $(message M_WHICH_TYPE_ABSENT "nvidia-222, nvidia-223, mtty-1")")" 1
+plan_like "so would one of a type that nobody knows" \
+	"1||$(message M_PLAN_REFUSED "domain vm1" prepare "vGPU $(uuid 1): $(message M_UNKNOWN_TYPE nvidia-999 "; *")")" 1 nvidia-999
 is "$(state)" "$before" "nothing has been written"
 
 domain 1 00000000-0000-0000-0000-000000000000 nvidia-222 >"$tmp/placeholder.xml"
@@ -61,17 +59,14 @@ $(message M_PLAN_NOT_ON 0000:85:00.0 "$(message M_CAP_REACHED 1)")
 $(message M_PLAN_NOT_ON 0000:86:00.0 "$(message M_SERVES nvidia-223)")
 $(message M_PLAN_NOT_ON mtty "$(message M_SERVES mtty-1)")" "with the reason of each pGPU, none left out"
 like "$err" "$(message M_PLAN_REFUSED "domain vm3" prepare "vGPU $(uuid 3): *")" "and the line that libvirt would show"
-plan 3 nvidia-222 --json
-like "$status|$out" '1|*"possible": false,*"refusal": "*"remove_first": [[][]],*"steps": [[][]],*"passed_over": [[]*"pgpu": "0000:84:00.0",*"reason": "'"$(message M_CAP_REACHED 1)"'"*"xml": null*' \
-	"as JSON"
+plan_like "as JSON" '1|*"possible": false,*"refusal": "*"remove_first": [[][]],*"steps": [[][]],*"passed_over": [[]*"pgpu": "0000:84:00.0",*"reason": "'"$(message M_CAP_REACHED 1)"'"*"xml": null*' \
+	3 nvidia-222 --json
 
-plan 1 nvidia-222 --op migrate
-is "$status|$out|$err" "1||$(message M_PLAN_REFUSED "domain vm1" migrate "$(message M_PLAN_RUNS_HERE)")" \
-	"a domain that runs here cannot arrive"
+plan_is "a domain that runs here cannot arrive" "1||$(message M_PLAN_REFUSED "domain vm1" migrate "$(message M_PLAN_RUNS_HERE)")" \
+	1 nvidia-222 --op migrate
 vl release "$(uuid 2)"
 plan_begins "another can" "0|$(message M_PLAN_RESERVE_IT "$(uuid 4)" nvidia-222 0000:85:00.0 "$(message M_PLAN_ONLY)")" 4 nvidia-222 --op migrate
-plan 4 nvidia-222 --op=restore
-is "$status" 0 "or be restored"
+plan_like "or be restored" "0|*" 4 nvidia-222 --op=restore
 domain 7 00000000-0000-0000-0000-000000000000 nvidia-222 >"$tmp/placeholder.xml"
 vl_like "the changed XML is in the JSON" \
 	'0|*"action": "reserve"*"instead_of": "00000000-0000-0000-0000-000000000000"*"xml": "<domain*|' plan --json --op migrate "$tmp/placeholder.xml"
@@ -86,10 +81,8 @@ plan 4 nvidia-222
 is "$status|$(head -n 2 <<<"$out")" "0|$(message M_PLAN_REMOVE "$(uuid 5)" nvidia-223 0000:85:00.0 orphan)
 $(message M_PLAN_CREATE "$(uuid 4)" nvidia-222 0000:85:00.0 "$(message M_PLAN_AFTER_ORPHAN "$(uuid 5)")")" "an orphan would make capacity, and is named"
 holds "and is still there" exists 5
-vl plan "$tmp/placeholder.xml"
-like "$status|$out" "1|$(message M_PLAN_REMOVE "$(uuid 5)" nvidia-223 0000:85:00.0 orphan)
-$(message M_PLAN_NEW_UUID "*" nvidia-222 0000:85:00.0 "$(message M_PLAN_AFTER_ORPHAN "$(uuid 5)")" 00000000-0000-0000-0000-000000000000)*" \
-	"also for a placeholder, which a start refuses"
+vl_like "also for a placeholder, which a start refuses" "1|$(message M_PLAN_REMOVE "$(uuid 5)" nvidia-223 0000:85:00.0 orphan)
+$(message M_PLAN_NEW_UUID "*" nvidia-222 0000:85:00.0 "$(message M_PLAN_AFTER_ORPHAN "$(uuid 5)")" 00000000-0000-0000-0000-000000000000)*" plan "$tmp/placeholder.xml"
 vl_like "and in its JSON" '1|*"remove_first": [[]*"'"$(uuid 5)"'"*"action": "create"*|?*' plan --json "$tmp/placeholder.xml"
 
 configure nvidia-222@0000:84:00.0 'max_instances = 1' policy 'driver_cleanup = 0'
@@ -108,8 +101,7 @@ plan_begins "or pack" "0|$(message M_PLAN_CREATE "$(uuid 4)" nvidia-222 0000:84:
 create 0000:84:00.0 nvidia-222 9
 plan 9
 like "$status|$(wc -l <<<"$out")|$out" "0|1|adopt $(uuid 9), nvidia-222 on 0000:84:00.0 (*" "what exists is adopted, and no pGPU chosen for it"
-plan 9 nvidia-222 --op restore
-like "$status|$out" "0|reserve $(uuid 9), nvidia-222 on 0000:84:00.0 (*" "a restore reserves it"
+plan_like "a restore reserves it" "0|reserve $(uuid 9), nvidia-222 on 0000:84:00.0 (*" 9 nvidia-222 --op restore
 
 sed '/<hostdev/,/<.hostdev/d' "$tmp/vm1.xml" >"$tmp/none.xml"
 vl_like "a domain without a vGPU" "0|$(message M_PLAN_NOTHING vm1)|?*" plan "$tmp/none.xml"
@@ -122,22 +114,18 @@ plan 12 nvidia-222
 is "$(grep ^not <<<"$out" | head -n 2)" "$(for n in 5 6; do message M_PLAN_NOT_ON 0000:8$n:00.0 "$(message M_SERVES nvidia-223)"; done)" \
 	"a vGPU that can be where it was: the other pGPUs are judged too"
 configure <<<'[nonsense]'
-plan 1 nvidia-222
-like "$status|$out|$err" "1||$(message M_PROGRAM "*/vgpu-lease.conf:1: *")" "and a broken configuration"
+plan_like "and a broken configuration" "1||$(message M_PROGRAM "*/vgpu-lease.conf:1: *")" 1 nvidia-222
 vl_like "JSON has its error, as that of other commands" '0|*"error": "*/vgpu-lease.conf:1: *"possible": true,*|' plan --json "$tmp/none.xml"
 new_host t4+l40s/2 nvidia-222@10de:1eb8 nvidia-1147@10de:26b9
-plan 10 nvidia-222
-like "$status|$out" "0|create *$(message M_PLAN_NOT_ON 0000:26:00.0 "*VF*")" "a card of another kind is told so"
+plan_like "a card of another kind is told so" "0|create *$(message M_PLAN_NOT_ON 0000:26:00.0 "*VF*")|*" 10 nvidia-222
 vf=0000:26:00.4
 vl_is "a start with a VF chooses none" "0|$(message M_PLAN_CREATE $vf nvidia-1147 $vf "$(message M_PLAN_NAMED_VF)")|" \
 	plan - < <(vf_domain 11 $vf no nvidia-1147)
 new_host t4:2 nvidia-222@0000:84:00.0 nvidia-230@0000:85:00.0
-plan 12 VGPU
-is "$status|$out" "0|$(message M_PLAN_CREATE "$(uuid 12)" nvidia-222 0000:84:00.0 "$(message M_PLAN_FIRST_TYPE)")
-$(message M_PLAN_NOT_ON 0000:85:00.0 "$(message M_PLAN_LATER_TYPE nvidia-230 nvidia-222)")" "of a class, the first enabled type goes first"
+plan_is "of a class, the first enabled type goes first" "0|$(message M_PLAN_CREATE "$(uuid 12)" nvidia-222 0000:84:00.0 "$(message M_PLAN_FIRST_TYPE)")
+$(message M_PLAN_NOT_ON 0000:85:00.0 "$(message M_PLAN_LATER_TYPE nvidia-230 nvidia-222)")|" 12 VGPU
 new_host t4+a40/4 nvidia-231@0000:84:00.0 nvidia-558@0000:41:00.0
-plan 12 VGPU
-holds "of two models with the same type, the other is suitable too" says M_PLAN_NOT_ON 0000:41:00.0 "$(message M_PLAN_RANKED_LOWER)" <<<"$out"
+plan_like "of two models with the same type, the other is suitable too" "*$(message M_PLAN_NOT_ON 0000:41:00.0 "$(message M_PLAN_RANKED_LOWER)")*" 12 VGPU
 
 ### `vgpu-lease plan` and the hook decide alike: one exit status, one reason, for every file of xml-templates and in every
 # situation here. Nothing is compared with a text of the test's own: what the hook says is what the plan has to say
@@ -318,8 +306,7 @@ mdev "type='nvidia-223'" "$(uuid 9)" >"$tmp/other.xml"
 unleased() {
 	vl_prints "$1: plan tells that it starts without a lease" plan "$tmp/exists.xml" -- M_WITHOUT_LEASE vm '*'
 	is "$(grep -c adopt <<<"$out")" 0 "$1: and of no adoption"
-	vl_like "$1: so does its JSON" '0|*"steps": [],*"warnings": [*without a lease: */run/vgpu-lease*|*' \
-		plan --json "$tmp/exists.xml"
+	vl_like "$1: so does its JSON" '0|*"steps": [],*"warnings": [*without a lease: */run/vgpu-lease*|*' plan --json "$tmp/exists.xml"
 	dry_run prepare "$tmp/exists.xml"
 	holds "$1: and the dry run" says M_WITHOUT_LEASE vm '*' <"$tmp/dry"
 }
@@ -365,6 +352,7 @@ odd() { # FILE MAKE EXPECTED SENTENCE
 	rm -rf "$1" && $2 "$1"
 	hook vm prepare begin - <"$tmp/new.xml" >/dev/null 2>&1
 	is $? "$3" "$4: $2"
+	[ "$1" != "$state/lock" ] || vl_says "plan says so: $2" "$3" plan "$tmp/new.xml" -- M_LOCK_NOT_A_FILE
 	rm -r "$1"
 	hook vm release end - <"$tmp/new.xml" >/dev/null 2>&1
 }

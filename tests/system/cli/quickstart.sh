@@ -112,10 +112,10 @@ holds "quickstart.md has the command that enables VFs" grep -qF "    systemctl e
 control vfs '0000:26:00.0 on'
 like "$(vgpu_lease --root "$root" status)" "*variant on 48 VFs*" "and what the card is then"
 configure nvidia-1148
-like "$(vgpu_lease --root "$root" check)" "*a start with nvidia-1148 would get one on 0000:26:00.4*" "check names a VF that is free"
 { domain 1 "$(uuid 1)" | sed '/<metadata>/,/<\/metadata>/d; /<hostdev/,$d'
 	sed -n '/^<hostdev/,/^<.hostdev/p' <<<"$guide"
-	echo '</devices></domain>'; } >"$work/vf.xml"
-like "$(vgpu_lease --root "$root" plan "$work/vf.xml" 2>&1)" "create 0000:26:00.4, nvidia-1148 on 0000:26:00.4 *" "its hostdev gets the VF that it names"
+	echo '</devices></domain>'; } | libvirt_has vm1
+like "$(vgpu_lease --root "$root" plan "$root/etc/libvirt/qemu/vm1.xml" 2>&1)" "create 0000:26:00.4, nvidia-1148 on 0000:26:00.4 *" "its hostdev gets the VF that it names"
+like "$(vgpu_lease --root "$root" check)" "*a start with nvidia-1148 would get one on 0000:26:00.5*" "check names another VF for the next domain"
 "$sim" --stop "$work/sim"
 tap_done

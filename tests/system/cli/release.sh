@@ -153,8 +153,7 @@ told "and not that anything would go" M_RETYPE_STAYS "$(uuid 40)" mtty-1 mtty --
 is "$(made)" "$before" "nothing is removed then"
 rm "$root/run/libvirt/qemu/vm31.xml"
 age 31
-vl retype mtty mtty-2
-is "$status|$(made)" "0|$(uuid 20)" "a lease whose domain is gone is no obstacle"
+vl_makes "a lease whose domain is gone is no obstacle" "0 $(uuid 20)" made retype mtty mtty-2
 
 timeout=20
 serve mtty-1

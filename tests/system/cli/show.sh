@@ -21,18 +21,14 @@ vl_is "one without vGPUs" "0|ID  TYPE  PARENT  LIBVIRT  LEASE  ORIGIN  KERNEL  O
 call prepare begin 1
 libvirt 1
 hold 1
-show vm1
-is "$status|$err" "0|" "where all are of one mind it is done"
-like "$out" "*"$'\n'"$(uuid 1)  mtty-1  mtty    live,config  active  created  yes     $(printf %4d $$)" "with a line for the vGPU"
-is "$(wc -l <<<"$out")" 2 "and no more"
+shows "0|*"$'\n'"$(uuid 1)  mtty-1  mtty    live,config  active  created  yes     $(printf %4d $$)" "where all are of one mind the vGPU has a line"
+is "$err|$(wc -l <<<"$out")" "|2" "and no more"
 show vm1 --json
 is "$(tr -s ' \n' ' ' <<<"$out")" "{ \"version\": 1, \"domain\": { \"uuid\": \"$(domain_uuid 1)\", \"name\": \"vm1\" }, \"instance\": null, \"project\": null, \"running\": true, \"pid\": null, \"devices\": [ { \"id\": \"$(uuid 1)\", \"type\": \"mtty-1\", \"parent\": \"mtty\", \"live\": true, \"config\": true, \"lease\": \"active\", \"origin\": \"created\", \"owner\": \"vgpu-lease\", \"leased_to\": \"$(domain_uuid 1)\", \"exists\": true, \"open\": true, \"open_by\": $$, \"differences\": [] } ], \"suspended\": 0 } " \
 	"the same as JSON"
 leave
 
-show vm1
-is "$status" 1 "a difference fails"
-like "$out" "*$(uuid 1): $(message M_SHOW_NOT_OPEN "*detach vm1 $(uuid 1)*")" "and is named: not open"
+shows "1|*$(uuid 1): $(message M_SHOW_NOT_OPEN "*detach vm1 $(uuid 1)*")" "a difference fails, and is named: not open"
 create mtty mtty-1 2
 libvirt 1 2
 shows "*$(uuid 2): $(message M_SHOW_NOT_LEASED); *" "plugged in by somebody else"
@@ -46,8 +42,7 @@ shows "*$(uuid 1): $(message M_SHOW_SUSPENDED vm1)"$'\n'* "taken by a suspend th
 remove_device "$(uuid 1)"
 libvirt 1
 shows "*$(uuid 1): $(message M_SHOW_GONE "*")" "gone"
-vl_like "as JSON, too" '1|*"type": "mtty-1",*"exists": false,*"differences": ['*"$(message M_SHOW_GONE "*")|" \
-	"${on_node[@]}" vm1 --json
+vl_like "as JSON, too" '1|*"type": "mtty-1",*"exists": false,*"differences": ['*"$(message M_SHOW_GONE "*")|" "${on_node[@]}" vm1 --json
 nova='<n:instance xmlns:n="http://openstack.org/xmlns/libvirt/nova/1.1"><n:name>web-1</n:name><n:owner><n:project uuid="p1"/></n:owner></n:instance>'
 record=$nova libvirt 1
 vl_prints "an instance's name in Nova" "${on_node[@]}" vm1 -- M_SHOW_INSTANCE vm1 web-1 p1
@@ -79,9 +74,7 @@ holds "and that is a difference" says M_ABOUT "$vf" -- M_SHOW_GONE "*" <<<"$out"
 leave
 
 record=$(suspended_record "$(mdev_hostdev "$(uuid 9)")") libvirt
-show vm1
-is "$status" 1 "a guest that runs without the vGPU that a suspend took is a difference"
-holds "and it is named" says M_SHOW_SUSPENDED vm1 < <(grep "^$(uuid 9): " <<<"$out")
+shows "1|*$(uuid 9): $(message M_SHOW_SUSPENDED vm1)*" "a guest that runs without the vGPU that a suspend took is a difference, with its name"
 
 ### A vGPU or a pGPU: all that is known about it. Its events are shown in log.sh
 new_host t4:1+flex+mtty 'nvidia-222@0000:84:00.0, 0000:99:00.0' mtty-1@mtty vf_flex@8086:56c0 policy 'driver_cleanup = 0'
@@ -100,8 +93,7 @@ call prepare begin 1 nvidia-222
 vl_works "a vGPU is known by its ID" show "$(uuid 1 | tr a-f A-F)"
 is "${out%%$'\n'*}" "vGPU $(uuid 1)" "which stands on top"
 is "$(fact type)|$(fact framebuffer)|$(fact pGPU)" "nvidia-222, GRID T4-1B, class VGPU|1024 MiB|0000:84:00.0, NUMA node 0" "what it is, and where"
-is "$(fact device)|$(fact open)|$(fact domain)" "exists|no|vm1 ($(domain_uuid 1))" "what it is used for"
-is "$(fact owner)" vgpu-lease "whose it is"
+is "$(fact device)|$(fact open)|$(fact domain)|$(fact owner)" "exists|no|vm1 ($(domain_uuid 1))|vgpu-lease" "what it is used for, and whose it is"
 like "$(fact lease)" "active since 20??-*Z (*), created" "by which lease"
 like "$(fact gc)" "stays: *" "what gc would do about it"
 hold 1
@@ -112,8 +104,7 @@ is "$(tr -s ' \n' ' ' <<<"$out" | sed -E 's/"since": "[^"]*"/SINCE/; s/"gc_reaso
 	"the same as JSON"
 leave
 create mtty mtty-2 2
-facts "one that somebody else has created" "$(uuid 2)" "0|mtty-2, Dual port serial|none|exists" type lease device
-is "$(fact owner)" "" "of which nobody says whose it is"
+facts "one that somebody else has created, with no owner" "$(uuid 2)" "0|mtty-2, Dual port serial|none|exists|" type lease device owner
 mdevctl_has mtty "$(uuid 2)" mtty-2
 facts "but for its definition" "$(uuid 2)" "0|mdevctl" owner
 call release end 1
@@ -151,13 +142,11 @@ for gone in no yes; do
 	remove_device "$(uuid 8)"
 done
 echo 1 >"$root/sys/bus/pci/devices/0000:4d:00.0/sriov_numvfs"
-vl check
-holds "check says so of the VF if its pGPU is ready" says M_CHECK_LOST_VF 0000:4d:00.2 vm7 < <(grep -E '^WARN +guest ' <<<"$out")
+check_says "check says so of the VF if its pGPU is ready" '^WARN +guest ' M_CHECK_LOST_VF 0000:4d:00.2 vm7
 vl gc
 is "$(vgpu_lease --root "$root" list --no-headings -o id | grep -c "0000:4d:00.2\|$(uuid 8)")" 2 "gc drops neither lease"
 ln -sf vm8.xml "$root/run/libvirt/qemu/vm8.xml"
-vl check
-holds "check does not say of a domain whose status file is unreadable that it runs" says M_CHECK_LOST_UNREAD "$(uuid 8)" vm8 '*' <<<"$out"
+check_says "check does not say of a domain whose status file is unreadable that it runs" . M_CHECK_LOST_UNREAD "$(uuid 8)" vm8 '*'
 rm "$root/run/libvirt/qemu/vm7.xml" "$root/run/libvirt/qemu/vm8.xml"
 hook vm7 release end - <"$tmp/7.xml"
 call release end 8
@@ -188,8 +177,7 @@ vl show --json 00000000:84:00.0
 is "$(sed -n '/"pgpus"/,/^  ]/p' <<<"$out" | grep -v since)" "$was" "as JSON it is what status says of it"
 vl_counts "a virtual one" "0 1" "$(uuid 2)" show mtty
 was=$out
-vl show mtty_mtty
-is "$out" "$was" "by Nova's name of it, too"
+vl_is "by Nova's name of it, too" "0|$was|" show mtty_mtty
 facts "one that is configured and absent, with no framework" 0000:99:00.0 "0|no: no PCI device has this address|" pool framework
 for wrong in 0000:83:00.0 0000:48:00.0 0000:84:00.1; do
 	vl_says "one that is not, with one digit that is another, or two that are swapped: $wrong" 1 show $wrong -- M_NO_PCI_DEVICE

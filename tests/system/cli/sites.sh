@@ -14,9 +14,9 @@ holds "which names the first of them" says M_CHECK_NOVA_VFS nvidia-558 8 nvidia-
 holds "a VF that is listed counts" says M_CHECK_NOVA 1 nvidia-557 0 '' 1 0 < <(notes_of nova)
 holds "VFs that take a type are none of Nova's mdevs, and are said to be" says M_CHECK_NOVA_PCI nvidia-1147 <<<"$out"
 create 0000:42:00.5 nvidia-557 1
-vl_words "capacity is of the VF that is listed, and of one that others use" "nvidia-557 2 1 1" \
-	types --type nvidia-557 --no-headings -o TYPE,CAPACITY,USED,AVAILABLE
-vl_counts "the export for Placement agrees" "0 1" '' export placement --no-headings
+vl_words "capacity is of the VF that is listed, and of one that others use" "nvidia-557 2 1 1" types --type nvidia-557 --no-headings -o TYPE,CAPACITY,USED,AVAILABLE
+vl_counts "the export for Placement agrees" "0 1" nvidia-557 export placement --no-headings
+under devices 'nova_conf = /etc/nova/nova.conf' 'enabled_mdev_types = nvidia-557, nvidia-1147' -- vl_counts "also with a list in vgpu-lease.conf" "0 1" nvidia-557 export placement --no-headings
 
 ### Kayobe: its role makes an mdev on each VF of nova.conf at boot, MIG-backed on one card, and Nova hands them out
 new_host a100d@0000:17:00.0+a100d@0000:65:00.0
@@ -32,21 +32,19 @@ done
 check_notes "an idle pool is no warning, because an instance gets a vGPU of it" \
 	"PASS on 0000:17:00.4 PASS on 0000:17:00.7 PASS on 0000:65:00.4" type grep -o '^PASS\|on 0000.*'
 remove_device "$(uuid 6)"
-vl check
-holds "a vGPU of the pool that its role has not made yet is to be started, not only given up" \
-	says M_CHECK_NOVA_ALONE "$(uuid 6)" "$(uuid 6)" < <(notes_of mdevctl)
+check_says "a vGPU of the pool that its role has not made yet is to be started, not only given up" " mdevctl " \
+	M_CHECK_NOVA_ALONE "$(uuid 6)" "$(uuid 6)"
+fails "and nobody is told to list fewer VFs, which are as many as fit" grep -qE '^WARN +nova ' <<<"$out"
 mkdir -p "$root/etc/libvirt/qemu"
 ln -s broken.xml "$root/etc/libvirt/qemu/broken.xml"
-vl check
-holds "and not, while a definition cannot be read that may name it" \
-	says M_CHECK_NOVA_UNREAD "$root/etc/libvirt/qemu/broken.xml: Too many levels of symbolic links" < <(notes_of mdevctl)
+check_says "and not, while a definition cannot be read that may name it" " mdevctl " \
+	M_CHECK_NOVA_UNREAD "$root/etc/libvirt/qemu/broken.xml: Too many levels of symbolic links"
 rm "$root/etc/libvirt/qemu/broken.xml"
 create 0000:65:00.5 nvidia-697 6
 for n in 5 6; do call prepare begin $n; done
 check_counts "a type whose vGPUs are all leased is one" 1 "^WARN +type "
-vl types --no-headings -o TYPE,CAPACITY,USED,AVAILABLE
-is "$(grep -E ' [1-9]' <<<"$out" | xargs)" "nvidia-697 2 2 0 nvidia-699 1 1 0 nvidia-700 3 3 0" "capacity is that of the VFs that are listed"
-for n in 5 6; do call release end $n; done
+vl_makes "capacity is that of the VFs that are listed" "0 nvidia-697 2 2 0 nvidia-699 1 1 0 nvidia-700 3 3 0" "grep -E ' [1-9]' | xargs" \
+	types --no-headings -o TYPE,CAPACITY,USED,AVAILABLE
 
 ### A compute node whose cards have more VFs than fit of the type, each of which Nova counts: time-sliced, and in MIG mode
 new_host a40/8:2
@@ -59,6 +57,8 @@ check_counts "unless as many VFs are listed" 0 "^WARN +nova "
 of_nova nvidia-565@0000:41:00.4,0000:41:00.5,0000:41:00.6 'max_instances = 2'
 check_says "or max_instances is what the card holds" "^PASS +nova " M_CHECK_NOVA 2 nvidia-565 0 '' 2 0
 check_counts "which nobody is told to raise" 0 "^WARN +nova "
+of_nova nvidia-565@0000:41:00.4 nvidia-566@0000:41:00.5
+check_says "so are two types that fit alone, but not together" "^WARN +nova " M_CHECK_NOVA_SUM 1 nvidia-566 49152 nvidia-566
 of_nova nvidia-565 'max_instances = 4'
 check_says "max_instances counts the VFs of the first card only" "0000:41:00.0" M_CHECK_NOVA_MORE 4 nvidia-565 2 2 nvidia-565
 check_says "which leaves none for the second" "0000:42:00.0" M_CHECK_NOVA_NO_VF 0 nvidia-565 2 4 2 nvidia-565
@@ -73,6 +73,8 @@ check_counts "a reservation makes no card smaller" 0 "^WARN +nova "
 of_nova nvidia-558 'max_instances = 4'
 check_says "where all VFs are used, max_instances is what is too low, on the first card" "0000:41:00.0" M_CHECK_NOVA_LIMITED 4 nvidia-558 8 4 nvidia-558 16
 check_says "and on the second" "0000:42:00.0" M_CHECK_NOVA_LIMITED 0 nvidia-558 8 4 nvidia-558 16
+of_nova nvidia-565@0000:42:00.4,0000:42:00.5 && create 0000:42:00.7 nvidia-565 2
+check_says "a vGPU on a VF that Nova does not have makes its card smaller" "0000:42:00.0" M_CHECK_NOVA_MORE 2 nvidia-565 1 1 nvidia-565
 new_host a100/8
 for setting in on 3g.20gb 3g.20gb; do control mig "0000:61:00.0 $setting"; done
 of_nova nvidia-476
@@ -94,7 +96,7 @@ vl export nova-pci
 is "$(grep -c '^device_spec.*00\.2".*"resource_class": "CUSTOM_NVIDIA_1519"}$' <<<"$out")" 1 "each VF is exported with a class of its type"
 is "$(grep -c '^alias.*"nvidia-1520".*"resource_class": "CUSTOM_NVIDIA_1520"}$' <<<"$out")" 1 "which is what its alias asks for"
 holds "and Placement has to know of it" grep -qx 'report_in_placement = true' <<<"$out"
-under nvidia-1519@0001:c8:00.2 -- vl_counts "one type of a model needs no class" "0 0" 'resource_class|report_in_placement' export nova-pci
+under nvidia-1519@0001:c8:00.2,0001:c8:00.4 'max_instances = 1' -- vl_counts "one type of a model needs no class, nor more VFs" "0 1" 'resource|report_|^device' export nova-pci
 new_host rtxpro6000/8 nvidia-1546@0001:c8:00.2,0001:c8:00.3 nvidia-1561@0001:c8:00.4
 for setting in on 1g.24gb; do control mig "0001:c8:00.0 $setting"; done
 start_vf 1 0001:c8:00.2
@@ -115,14 +117,24 @@ fails "one that was created since is" exists 3
 
 ### VFs that have had their type since the boot, on a card that is full of it and that nobody has seen empty
 new_host a10/8
-for vf in 4 5; do set_vf_type "0000:d8:00.$vf" 596; done
+for vf in 5 7; do set_vf_type "0000:d8:00.$vf" 596; done
 under nvidia-596@0000:d8:00.0 -- vl_words "its capacity is not that of its VFs" "2 2 0" inventory --no-headings -o CAPACITY,USED,AVAILABLE
-vl_counts "nor does Nova get as many" "0 2" '^device_spec' export nova-pci
-start_vf 1 0000:d8:00.4
+vl_makes "Nova gets these, because no other can start" "0 5 7" "grep -o '^device_spec.*d8:00\..' | sed 's/.*\.//' | xargs" export nova-pci
+vl_counts "status does not call it full, because starts with these succeed" "0 1" '2 of 2, 2 not leased' status
+start_vf 1 0000:d8:00.5
 reports "a start there is refused as on any full card" start_vf 2 0000:d8:00.6 -- M_NO_CAPACITY -- M_FULL_NO_MAX 0000:d8:00.0 2 -- M_FIX_FREE there
+under nvidia-596@0000:d8:00.4,0000:d8:00.5 -- vl_makes "one on a VF that Nova does not have leaves it fewer" "0 5" \
+	"grep -o '^device_spec.*d8:00\..' | sed 's/.*\.//' | xargs" export nova-pci
+mdevctl_has 0000:d8:00.4 "$(uuid 1)" 'no type'
+# shellcheck disable=SC2016 # The inner shell expands it.
+holds "neither mdevctl nor the name of the host matters to VFs" \
+	unshare -u sh -c 'echo "no name" >/proc/sys/kernel/hostname; exec "$@"' - "$builddir/vgpu-lease" --root "$root" export nova-pci
 
 ### An instance is deleted, and Nova gives its VF to the next one at once, while vgpu-mgr still holds it
 new_host l40s/4 nvidia-1147
+under nvidia-1147@0000:26:00.4 nvidia-1156@0000:26:00.5 -- \
+	vl_prints "before, VFs of two types that the card cannot have together are marked" export nova-pci -- M_NOVA_PCI_SUM 0000:26:00.0 49152
+configure nvidia-1147
 control plugin_delay_ms "0000:26:00.0 2000"
 start_vf 1 0000:26:00.4
 exec 7<>"$(node_of 0000:26:00.4)" 7>&-
@@ -315,7 +327,6 @@ is "$(call prepare begin 2 2>&1)" "" "one guest has all of the pGPU"
 for vm in 1=1 3=2; do domain "${vm%=*}" "$(uuid "${vm#*=}")" | libvirt_has "vm${vm%=*}"; done
 fails "none else can start" call prepare begin 1
 check_counts "which is no fault of those that are off" 0 "^FAIL +domain "
-call release end 2
 
 ### A later kernel, with which the cards provide VFs: the definitions of mdevs and domains are those of before
 new_host l40s/2 nvidia-1151
@@ -353,7 +364,6 @@ for n in 2 3; do vf_domain $n 0001:c8:00.$n | libvirt_has "vm$n"; done
 check_says "a guest's VF with another type is a warning" "^WARN +pgpu " M_CHECK_VF_TYPE 0001:c8:00.3 nvidia-1534 nvidia-1525
 is "$(notes_of pgpu | grep -c ^WARN)" 1 "one that no guest has is none"
 under nvidia-1525@0001:c8:00.0 nvidia-1534@0001:c8:00.3 -- check_counts "nor is one of its own section" 0 "^WARN +pgpu "
-rm -r "$root/etc/libvirt"
 
 ### A laptop whose GPU one guest has a part of (GVT-g), while the definition of another has all of it
 new_host gvt-g i915-GVTg_V5_4@0000:00:02.0
@@ -365,7 +375,6 @@ vl plan - < <(whole)
 holds "as does plan" ended 1 M_PGPU_IN_USE 0000:00:02.0 "$(uuid 1)" vm1
 rm "$root/run/libvirt/qemu/vm1.xml"
 is "$(whole | hook vm2 prepare begin - 2>&1)" "" "a lease without a running guest keeps nobody from it"
-call release end 1
 
 ### The kernel is now one with mdevs on the card's VFs, of which a definition has one as a PCI device
 new_host l40s-mdev/4@0000:26:00.0 nvidia-1147
@@ -408,13 +417,11 @@ root=$work/bare
 mkdir -p "$root"/{proc,dev,run,var/lib}
 pci_device 0000:03:00.0 1a03 2000 030000
 configure nvidia-222@10de:1eb8 vf_flex@8086:56c0
-vl check
-is "$status|$(notes_of type | cut -d' ' -f1 | xargs)" "0|WARN WARN" "a type of cards that this host has not is no failure of it"
+vl_makes "a type of cards that this host has not is no failure of it" "0 WARN WARN" "notes_of type | cut -d' ' -f1 | xargs" check
 is "$(notes_of type | grep -c 'correct device_match')" 0 "for which nobody is told to change the file"
 in_ms 30000 0 "and no guest is delayed by a minute at each boot" "$builddir/vgpu-leased" --root "$root" --wait-ready 60
 pci_device 0000:03:00.0 10de 2000 030000
-vl check
-is "$status|$(notes_of type | cut -d' ' -f1 | xargs)" "1|FAIL WARN" "with another card of the vendor, the match may be wrong"
+vl_makes "with another card of the vendor, the match may be wrong" "1 FAIL WARN" "notes_of type | cut -d' ' -f1 | xargs" check
 
 ### device_match selects a card that a guest has as a whole: a host with vGPUs and with passthrough
 rm -r "$root/sys"

@@ -62,14 +62,12 @@ fit "log" log
 holds "its lines go on below" wraps
 said=$(on 80 log)
 holds "behind their messages, where there is space for them" grep -qE '^ {33}[^ ]' <<<"$said"
-vl log
-is "$(grep -cv '^20' <<<"$out")" 0 "each event is one line for a script"
+vl_makes "each event is one line for a script" "0 0" "grep -cv '^20'" log
 
 fit_table "show of a vGPU" show "$(uuid 1)"
 fit_table "show of a pGPU" show 0000:84:00.0
 fit_table "show of a domain" show vm1 --connect "test://$tmp/node.xml"
-vl_counts "each difference is one line for a script" "1 3" "^($(uuid 1)|$(uuid 9)): " \
-	show vm1 --connect "test://$tmp/node.xml"
+vl_counts "each difference is one line for a script" "1 3" "^($(uuid 1)|$(uuid 9)): " show vm1 --connect "test://$tmp/node.xml"
 fit "plan" plan "$tmp/fits.xml"
 holds "its lines go on below" wraps
 fit "plan of a domain that would be refused" plan "$tmp/full.xml"

@@ -54,12 +54,10 @@ refuses "nor an arrival" would --op migrate -- M_FULL 0000:84:00.0 1 1
 refuses "a start is refused" prepare 2 -- M_FULL 0000:84:00.0 1 1
 is "$(devices)$(leases)" "$u1 1" "and all stays"
 open_device $u1
-release
-is "$(lease_has state)" releasing "its release waits until it is closed"
+then_is "its release waits until it is closed" releasing "lease_has state" release
 in_ms 3000 1 "a start is refused at once" prepare 2
 close_device
-lease gc >/dev/null
-is "$(devices)$(leases)" "$u1 0" "the release leaves the vGPU"
+leaves "the release leaves the vGPU" "$u1 0" lease gc
 new_host t4 nvidia-222 policy 'driver_cleanup = 0' 'reclaim_grace = 0' 'lock_timeout = 10'
 make_device $card nvidia-222 $u1
 
@@ -209,10 +207,8 @@ set_vf_type $vf 1147
 holds "one with a type starts" prepare "$work/vf.xml"
 is "$(lease_now $vf)" "active adopted" "with a lease"
 release "$work/vf.xml"
-prepare <(with_vf)
-is "$(lease_now $vf)" "active adopted" "also without metadata"
-release "$work/vf.xml"
-is "$(vf_type $vf)" 1147 "and keeps its type"
+then_is "also without metadata" "active adopted" "lease_now $vf" prepare <(with_vf)
+then_is "and keeps its type" 1147 "vf_type $vf" release "$work/vf.xml"
 new_host flex:1
 plain=$(basename "$(readlink "$(find "$root/sys/bus/pci/devices/" -name '*:*' -exec test -e {}/virtfn0 \; -print | head -1)/virtfn0")")
 sed "s|$vf|$plain|; s|nvidia-1147|flex|; s|bus='0x26' slot='0x00' function='0x4'|bus='0x${plain:5:2}' slot='0x${plain:8:2}' function='0x${plain:11:1}'|" \

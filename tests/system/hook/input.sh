@@ -222,8 +222,7 @@ prepare
 sed 's/<\/uuid>.*/<\/uuid>/' "$vm" >"$work/x.xml" && large "$work/x.xml" >"$work/large.xml"
 passes "what a domain has leased is released though it is 9 MB by now" hook vm release end - <"$work/large.xml"
 is "$(devices)$(leases)" 0 "all of it"
-prepare "$work/vf.xml"
-is "$(leases)" 1 "a VF, too"
+then_is "a VF, too" 1 leases prepare "$work/vf.xml"
 passes "is released by such a release" hook vm release end - <"$work/large-vf.xml"
 is "$(leases)" 0 "with its lease"
 prepare

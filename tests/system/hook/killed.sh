@@ -67,6 +67,40 @@ fails "and so is the orphan's definition" test -e "$root/etc/mdevctl.d/$t4/$aa"
 holds "the writer that removes a domain's vGPU is killed" kill_writer "$vm" release end -
 clean "and nothing is left"
 
+### Other software makes a vGPU again under the lease of a release that was killed after its removal
+configure_both 'driver_cleanup = 0' 'reclaim_grace = 0'
+made_again() { # what the killed release has done; what the other software does
+	prepare
+	remove_device $u1
+	make_device $t4 nvidia-222 $u1
+}
+control remove_delay_ms "$t4 0"
+made_again
+leaves "the domain's release leaves it" "$u1 0" release
+lease gc >"$work/gc.out" 2>&1
+is "$(devices)" "$u1 " "and so does gc: it was not made for a guest"
+remove_device $u1
+made_again
+origin_is "the domain starts again with it, and adopts it" adopted prepare
+leaves "and leaves it" "$u1 0" release
+remove_device $u1
+
+prepare "$work/vf.xml"
+set_vf_type $vf 0
+set_vf_type $vf 1145
+holds "a start takes the VF with another type" prepare "$work/vf.xml"
+is "$(lease_has origin $vf)" adopted "and adopts it"
+then_is "and leaves it" "1145 0" "echo \$(vf_type $vf) \$(leases)" release "$work/vf.xml"
+set_vf_type $vf 0
+
+### libvirtd is killed during a start, and starts the domain again: the older hook is overtaken
+prepare
+was=$(lease_has writer_start)
+sed -i "s/^writer_start=.*/writer_start=$((was + 1000000))/" "$root/run/vgpu-lease/leases/$u1"
+refuses "a start leaves the lease of a later start" prepare -- M_STARTED_AGAIN
+is "$(devices)$(lease_has state)" "$u1 active" "which goes on with it"
+clean "and its release removes the vGPU" "$vm"
+
 ### What a domain has given up goes, whatever else of the host cannot be read
 configure_both 'driver_cleanup = 0' 'release_timeout = 60' 'release_wait = 0'
 in_use
@@ -79,8 +113,7 @@ rm "$root/etc/libvirt/qemu"
 ### A hook leaves nothing behind it but a write to the kernel; gc finishes the release, and may be killed at it
 at_it() { pgrep -c -f "^$builddir/$1 --root $root " || :; }
 in_use
-release
-is "$(at_it hooks/qemu) $(listed state)" "0 releasing" "where the device is open, a release leaves its lease, and no process"
+then_is "where the device is open, a release leaves its lease, and no process" "0 releasing" "echo \$(at_it hooks/qemu) \$(listed state)" release
 lease gc >"$work/gc.out" 2>&1 &
 gc=$!
 sleep 0.5

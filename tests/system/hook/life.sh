@@ -3,8 +3,7 @@
 # A domain's vGPU from start to end, as libvirt calls the hook.
 . "$(dirname "$0")/../../lib/hook.sh"
 host t4:2
-configure nvidia-222@0000:84:00.0 nvidia-231@0000:85:00.0 policy 'driver_cleanup = 0' 'reclaim_grace = 0' \
-	'release_wait = 1'
+configure nvidia-222@0000:84:00.0 nvidia-231@0000:85:00.0 policy 'driver_cleanup = 0' 'reclaim_grace = 0' 'release_wait = 1'
 typed nvidia-231 >"$work/231.xml"
 
 fails "several types and no word of which is a refusal" prepare
@@ -81,15 +80,12 @@ fails "nor while the driver may still remove it" prepare 2
 ### QEMU fails soon after its vGPU was created: the next start tries that pGPU last
 new_host t4:2 nvidia-222 policy 'driver_cleanup = 0' 'start_grace = 60'
 one=0000:84:00.0 two=0000:85:00.0
-prepare
-is "$(parent_of $u1)" $one "a guest gets a vGPU of the first pGPU"
+then_is "a guest gets a vGPU of the first pGPU" $one "parent_of $u1" prepare
 release "$vm" failed
 holds "when QEMU has failed" test -e "$root/run/vgpu-lease/failed/$one"
-prepare
-is "$(parent_of $u1)" $two "its next start gets one of the second, though it was on the first before"
+then_is "its next start gets one of the second, though it was on the first before" $two "parent_of $u1" prepare
 release "$vm" failed
-prepare
-is "$(leases)" 1 "if all have failed it starts all the same"
+then_is "if all have failed it starts all the same" 1 leases prepare
 release
 rm -r "$root/run/vgpu-lease/failed"
 prepare
@@ -156,6 +152,5 @@ runs "<metadata><k:suspended xmlns:k='urn:vgpu-lease:suspended:1' hostdevs='&lt;
 edit_lease 's/^since_ms=.*/since_ms=1/'
 leaves "a VF that a suspend may have taken stays" 1 lease gc
 runs ""
-lease gc >"$work/gc"
-is "$(leases)$(vf_type 0000:26:00.4)" 00 "one that nothing names is released"
+then_is "one that nothing names is released" "0 0" "echo \$(leases) \$(vf_type 0000:26:00.4)" lease gc
 tap_done

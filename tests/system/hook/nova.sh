@@ -36,8 +36,7 @@ undefine() { rm "$root/etc/mdevctl.d/$card/$1"; }
 
 ### Power on after the driver was reloaded, suspend, resume, destroy
 holds "plan says whose a missing device will be" says M_KEPT_NOVA < <(lease plan "$work/nova.xml")
-prepare "$work/nova.xml"
-is "$(devices)$(lease_has origin)" "$u1 adopted" "a device that is missing is created, and is Nova's"
+then_is "a device that is missing is created, and is Nova's" "$u1 adopted" "echo \$(devices) \$(lease_has origin)" prepare "$work/nova.xml"
 holds "which show says" grep -q '"owner": "nova"' < <(lease show "$u1" --json)
 holds "the list says that it stays" grep -q '"origin": "adopted"' < <(lease list --json)
 is "$("$builddir/hooks/qemu" --root "$root" --dry-run -- vm release end saved <"$work/unplugged.xml" 2>&1 >/dev/null)" \
@@ -52,8 +51,7 @@ remove_device $u1
 ### A definition whose device is missing
 define $u1 nvidia-222
 holds "plan says that a definition keeps it" says M_KEPT_DEFINED < <(lease plan "$vm")
-prepare
-is "$(devices)$(lease_has origin)" "$u1 adopted" "what mdevctl has defined is created, and is mdevctl's"
+then_is "what mdevctl has defined is created, and is mdevctl's" "$u1 adopted" "echo \$(devices) \$(lease_has origin)" prepare
 leaves "it is left standing, so that no definition is without its device" "$u1 0" release
 holds "with its definition" test -e "$root/etc/mdevctl.d/$card/$u1"
 undefine $u1
@@ -68,14 +66,13 @@ remove_device $u1
 configure nvidia-222@$card policy 'driver_cleanup = 0' 'start_grace = 1'
 mdevctl_has 0000:85:00.0 $u1 nvidia-222 auto
 fails "plan does not say that it is kept" says M_KEPT_DEFINED < <(lease plan "$vm")
-prepare
-is "$(parent_of $u1) $(lease_has origin)" "$card created" "the vGPU that is created on another pGPU is the hook's"
+then_is "the vGPU that is created on another pGPU is the hook's" "$card created" "echo \$(parent_of $u1) \$(lease_has origin)" prepare
 rm "$root/run/vgpu-lease/leases/$u1"
 origin_is "also where its lease was lost" created reconnect
 leaves "it is removed at release, as it would hold capacity of the pool and the UUID" 0 release
 holds "the definition stays" test -e "$root/etc/mdevctl.d/0000:85:00.0/$u1"
 rm "$root/etc/mdevctl.d/0000:85:00.0/$u1"
-configure nvidia-222 policy 'driver_cleanup = 0' 'start_grace = 1'
+configure nvidia-222 policy 'driver_cleanup = 0'
 
 ### All or nothing
 nova_xml $u1 "$(numbered 2)" >"$work/two.xml"
@@ -101,7 +98,7 @@ release "$work/nova.xml"
 
 ### The lease of a domain that ended unseen, and one that was lost
 prepare "$work/nova.xml"
-sleep 1.1
+configure nvidia-222 policy 'driver_cleanup = 0' 'start_grace = 1' && sleep 1.1
 leaves "gc drops the lease of an instance that no longer runs, and keeps its device" "$u1 0" lease gc
 origin_is "a lease that is recovered says that it is Nova's" adopted reconnect "$work/nova.xml"
 leaves "so that the device stays then, too" "$u1 0" release "$work/nova.xml"

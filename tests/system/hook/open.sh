@@ -61,8 +61,7 @@ in_use
 ln -s "$root/.kernel/proc/$holder" "$root/proc/2000"
 echo 2000 >"$root/run/libvirt/qemu/other.pid"
 handler
-release
-is "$(devices)$(states)" "$u1 1 releasing" "a QEMU beside them is seen"
+then_is "a QEMU beside them is seen" "$u1 1 releasing" "echo \$(devices) \$(states)" release
 holds "and named" says M_HELD_OPEN 2000 <<<"$(lease release $u1 2>&1)"
 exec 8>&-
 close_device
@@ -103,8 +102,7 @@ is "$(states)" "1 releasing" "its lease stays"
 exec 8>&-
 in_ms 2000 0 "another start on the same pGPU is served meanwhile" prepare 2
 is "$(devices)" "$u2 " "with its vGPU"
-lease gc >/dev/null 2>&1
-is "$(leases)" 2 "no other removal takes the lease for done"
+then_is "no other removal takes the lease for done" 2 leases lease gc
 fails "the domain itself is not given what is being removed" prepare
 release 2
 kill "$holder"

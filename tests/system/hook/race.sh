@@ -143,7 +143,7 @@ others_lease() {
 		mv "${other%/*}/.new" "$other"
 	done
 }
-others_lease 25 &
+others_lease 15 &
 wait_for_it() { until [ -e "$work/held" ]; do sleep 0.02; done; }
 wait_for_it
 holds "a start waits longer than lock_timeout while leases of others change" prepare

@@ -64,7 +64,6 @@ prepare
 release
 sed "s/$vm_uuid/${vm_uuid%??}77/; s/one-vgpu/other/" "$vm" >"$work/other.xml"
 holds "a UUID whose release is under way is waited for, where no other UUID is needed" prepare "$work/other.xml"
-release "$work/other.xml"
 
 ### The driver of the only pGPU of a type is not loaded: what is remembered of its vGPUs says which one it was
 new_host mtty+mdpy mtty-2

@@ -104,8 +104,7 @@ eventually collected
 
 ### Several vGPUs on several cards, which are removed slowly
 sed "s|</devices>|$(for n in 2 3 4; do mdev_hostdev "$(numbered $n)"; done)&|" "$vm" >"$work/4.xml"
-prepare "$work/4.xml"
-is "$(leases)" 4 "a domain has four vGPUs"
+then_is "a domain has four vGPUs" 4 leases prepare "$work/4.xml"
 control remove_delay_ms 900
 row release "four vGPUs that are removed slowly" 0 op release end "$work/4.xml"
 control remove_delay_ms 0

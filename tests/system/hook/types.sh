@@ -127,11 +127,9 @@ params() { cat "$root/sys/bus/mdev/devices/$u1/nvidia/vgpu_params"; }
 
 ### What exists
 make_device $card nvidia-222 $u1
-prepare
-is "$(params)" frame_rate_limiter=0 "an mdev that exists gets the parameters of its section"
+then_is "an mdev that exists gets the parameters of its section" frame_rate_limiter=0 params prepare
 release
-prepare <(asking "uuid='$u1' params='disable_vnc=1'")
-is "$(params)" disable_vnc=1 "or those of the domain"
+then_is "or those of the domain" disable_vnc=1 params prepare <(asking "uuid='$u1' params='disable_vnc=1'")
 release
 control inject 'params any EPERM 1'
 holds "a domain starts if its driver refuses them" prepare
@@ -140,16 +138,14 @@ release
 remove_device $u1
 set_vf_type $vf 1147
 with_vf >"$work/vf.xml"
-prepare "$work/vf.xml"
-is "$(cat "$root/sys/bus/pci/devices/$vf/nvidia/vgpu_params")" frame_rate_limiter=0 "a VF that has its type gets them, too"
+then_is "a VF that has its type gets them, too" frame_rate_limiter=0 "cat $root/sys/bus/pci/devices/$vf/nvidia/vgpu_params" prepare "$work/vf.xml"
 release "$work/vf.xml"
 
 ### What mdevctl would set
 define() { mdevctl_has $card $u1 nvidia-222 manual "$1"; } # ATTRS
 sed -i '/^vgpu_params/d' "$root/etc/vgpu-lease.conf"
 define '[{"nvidia/vgpu_params": "enable_uvm=1"}, {"nvidia/vgpu_params": "enable_debugging=1"}]'
-prepare
-is "$(params)" enable_debugging=1 "a vGPU that is defined gets the attributes of its definition, in their order"
+then_is "a vGPU that is defined gets the attributes of its definition, in their order" enable_debugging=1 params prepare
 release
 remove_device $u1
 define '[{"nvidia/vgpu_params": "enable_uvm=1"}, {"nonsense": "5"}]'

@@ -50,6 +50,8 @@ reports "a domain does not get a card whole while another runs with a VF of it" 
 holds "but another card" start_vf 2 0000:27:00.0 yes
 rm "$root/run/libvirt/qemu/vm1.xml"
 end_vf 1 $a
+with_pgpu() { vf_domain 3 $b | sed "s|</devices>|$(vf_hostdev 0000:26:00.0 yes)&|" | hook vm3 prepare begin -; }
+refuses "nor does a domain get a VF of a card that it has whole" with_pgpu -- M_WHOLE_PGPU -- M_FIX_WHOLE_PGPU 0000:26:00.0
 
 typed VGPU | hook vm prepare begin -
 is "$(type_of $u1)" nvidia-222 "a class gets an mdev those of its types that are mdevs"
@@ -68,11 +70,11 @@ holds "that does not matter with managed='no'" with_driver no "name='vfio'"
 end_vf 1 $a
 
 ### Others' hands
+other_type() { set_vf_type $a 0 && set_vf_type $a 1150; }
 set_vf_type $a 1147
 vf_serves "a VF to which somebody gave the type is adopted" 1 $a
 is "$(vf_type $a)" 1147 "and left as it was"
-set_vf_type $a 0
-set_vf_type $a 1150
+other_type
 pool 'reclaim = orphans' 'reclaim_grace = 0'
 for_guest $a nvidia-1150 $a
 vf_domain 1 $a | libvirt_has vm1
@@ -92,11 +94,19 @@ is "$(vf_type $a)" 0 "so that its VF is free"
 holds "the types of the card are remembered" grep -q '^1147 : NVIDIA L40S-1Q$' "$root/var/lib/vgpu-lease/types/10de:26b9:10de:1851@550.90.05"
 
 start_vf 1 $a
-set_vf_type $a 0
-set_vf_type $a 1150
+other_type
 holds "the release of a VF to which somebody gave another type meanwhile succeeds" end_vf 1 $a
 is "$(vf_type $a) $(leases)" "1150 0" "and takes nothing from him"
 set_vf_type $a 0
+start_vf 1 $a
+other_type
+configure nvidia-1147@10de:26b9 nvidia-1150@10de:26b9 policy 'driver_cleanup = 0' 'release_wait = 2'
+start_vf 1 $a
+is "$(vf_type $a) $(listed origin)" "1150 adopted" "another start of the domain adopts what it has"
+end_vf 1 $a
+is "$(vf_type $a) $(leases)" "1150 0" "and the release leaves it"
+set_vf_type $a 0
+pool 'reclaim = orphans' 'reclaim_grace = 0'
 
 ### Trouble
 control inject "create 0000:26:00.0 EIO"
@@ -115,17 +125,12 @@ holds "when it is closed, and the driver's manager has let go, gc releases it" w
 control plugin_delay_ms 0
 start_vf 1 $a
 control remove_delay_ms 4000
-end_vf 1 $a
-is "$(vf_type $a)" 1147 "a removal goes on when its release has ended"
+then_is "a removal goes on when its release has ended" 1147 "vf_type $a" end_vf 1 $a
 holds "the domain starts again" start_vf 1 $a
 eventually prints 0 grep -c '^remove' "$root/.kernel/control/pending"
 is "$(vf_type $a) $(listed state)" "1147 active" "with the VF as it is after that removal"
 control remove_delay_ms 0
 end_vf 1 $a
-control register '0000:26:00.0 off'
-reports "a card whose types are not registered yet is refused as such, and not passed" start_vf 1 $a \
-	-- M_REFUSED "*" $a "$(message M_NO_SUCH_VF "$(message M_NVIDIA_VGPUD)")"
-control register '0000:26:00.0 on'
 
 ### Arrivals
 arrive() { vf_domain "$@" | hook "vm$1" migrate begin -; }
@@ -150,8 +155,13 @@ holds "a definition whose VF is taken gets one that is free" diff "$work/expecte
 vf_domain 6 0000:99:00.4 no nvidia-1150 >"$work/6.xml"
 holds "where there is none that is told" says M_NO_CAPACITY nvidia-1150 -- M_SERVES nvidia-1147 -- M_SEE_INVENTORY \
 	< <(lease rewrite "$work/6.xml" 2>&1)
-rm -r "$root/etc/libvirt"
+control iommu "$b $a"
+set_vf_type $b 1147
+is "$(start_vf 4 $a 2>&1 | grep -c $b)" 0 "a VF with the type is not named as free if its IOMMU group is another domain's"
+holds "nor does an arrival get it" grep -q "function='0x6'" <(arrive 4 $b no nvidia-1147)
+set_vf_type $b 0
 end_vf 3 $a
+end_vf 4 0000:26:00.6
 
 ### Plain VFs
 under nvidia-1147 vf_flex@8086:56c0 policy 'reclaim = never' 'release_wait = 2' -- holds "a domain with a plain VF starts" start_vf 6 $flex

@@ -44,6 +44,10 @@ arrives() { vf_domain 1 $vf | hook vm1 migrate begin -; }
 refuses "it cannot arrive either" arrives -- M_VFS_ENABLE $pf
 under nvidia-222@0000:99:00.0 -- never "it was a vGPU before" $vf M_VFS_ENABLE $pf
 control vfs "$pf on"
+control register "$pf off"
+under nvidia-1147@10de:26b9 "${policy[@]}" -- never "its card is matched, and has no types yet" $vf M_NO_SUCH_VF "$(message M_NVIDIA_VGPUD)"
+under nvidia-1147 "${policy[@]}" -- never "a type takes all cards, and this one has none yet" $vf M_NO_SUCH_VF "$(message M_NVIDIA_VGPUD)"
+control register "$pf on"
 under nvidia-1147@0000:26:00.5 "${policy[@]}" -- never "it exists, and only another VF of its card is configured" $vf M_VF_NOT_CONFIGURED
 under vf_flex@8086:56c0 -- never "a plain VF of a card that is matched" $plain M_VFS_NOT_ENABLED
 holds "a VF that takes types passes where none is enabled" start 1 0000:26:00.5
@@ -94,8 +98,7 @@ is "$(listed id,state)" "$second releasing" "its lease stays while the guest has
 close_device
 wait $disabling
 holds "then it goes, and the VFs" eventually test -z "$(find "$pci/" -name '0000:4d:00.[1-4]')"
-lease gc >/dev/null 2>&1
-is "$(leases)" 0 "nothing is left"
+then_is "nothing is left" 0 leases lease gc
 
 ### Nobody has leased it
 echo 0 >"$pci/$pf/sriov_drivers_autoprobe"
@@ -135,7 +138,7 @@ is "$(available)" "4 of 4" "each VF has a group of its own: each is a vGPU"
 ### Two VFs in one group
 control iommu "$b $a"
 shared=$(group $a)
-is "$(available)" "3 of 3" "two VFs of one group are one"
+is "$(available), $(lease export nova-pci | grep -o '^device.*"' | tr -dc '1-4\n' | grep -o '.$' | xargs)" "3 of 3, 1 3 4" "two VFs of one group are one, also for Nova"
 holds "a domain gets one of them" begin 2 $a
 is "$(available)" "2 of 3" "and with it the group"
 refused "the other one" $b M_GROUP_LEASED "$shared" vm2 $a

@@ -5,6 +5,7 @@
 . "$(dirname "$0")/../../lib/leased.sh"
 host t4 nvidia-222 policy 'driver_cleanup = 0' 'release_timeout = 1' 'release_wait = 0'
 hold_and_release() { in_use && release; }
+leave_one() { hold_and_release && close_device; }
 
 ### Releases that a hook leaves
 start
@@ -47,8 +48,7 @@ exec 8<&-
 before=$(passes)
 kill -HUP "$handler"
 holds "and another makes the next" eventually passed "$before"
-hold_and_release
-close_device
+leave_one
 holds "releases do not depend on it" eventually gone
 hold_lock
 kill -HUP "$handler"
@@ -74,12 +74,13 @@ holds "and says who has its place" says M_HANDLER_RUNS "$(message M_LOCK_HELD /r
 	<<<"$("$leased" --root "$root" 2>&1)"
 
 ### The directory of the state is removed under it
+kill -STOP "$handler" # so that no pass makes it again meanwhile
 until rm -rf "$root/run/vgpu-lease" 2>/dev/null; do :; done
 fails "without its directory nobody sees it" runs
 kill -HUP "$handler"
+kill -CONT "$handler"
 holds "at its next pass it is there again" eventually runs
-hold_and_release
-close_device
+leave_one
 holds "and finishes what is left to it" eventually gone
 
 ### The configuration
@@ -126,8 +127,7 @@ before=$(passes)
 rm "$root/run/libvirt/qemu/vm.xml"
 holds "so is one that ends" eventually passed "$before"
 sed -i 's/^start_grace.*//' "$root/etc/vgpu-lease.conf"
-hold_and_release
-close_device
+leave_one
 holds "of two leases one is released" eventually is_state $u1 ''
 is "$(state "$(numbered 2)")" reserved "and the reservation stays"
 stop

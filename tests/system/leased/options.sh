@@ -13,7 +13,7 @@ is "$(status "$leased" --wait-ready=soon)" 2 "and a number that is none"
 is "$(status "$leased" word)" 2 "and a word too many"
 is "$(wc -l <"$work/err")" 1 "told in one line"
 
-host t4:2
+host t4:2+p4:1
 ready() { status "$leased" --root "$root" --wait-ready "$1"; }
 is "$(ready 0) $(cat "$work/out")" "0 $(message M_NO_WAIT_CONF)" "without a configuration there is nothing to wait for, and it says so"
 configure 'nvidia-222@0000:84:00.0, 0000:85:00.0'
@@ -26,6 +26,12 @@ is "$(ready 1)" 1 "a card that does not come is waited for, and no longer than w
 holds "it is named" grep -qF 0000:85:00.0 "$work/err"
 (sleep 0.3; control register "0000:85:00.0 on") &
 is "$(ready 60)" 0 "one that comes late is what was waited for"
+configure nvidia-222
+control register "0000:85:00.0 off"
+is "$(ready 1)" 1 "so is one of several that no section names"
+control register "0000:85:00.0 on"
+control register "0000:01:00.0 off"
+is "$(ready 60)" 0 "but not one of another model, such as a GeForce"
 configure nvidia-222@10de:2235
 is "$(ready 1)" 1 "a match that fits no card is not what is ready"
 configure </dev/null

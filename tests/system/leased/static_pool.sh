@@ -94,14 +94,11 @@ rm -r "${root:?}/run/vgpu-lease" # the host boots
 set_vf_type 0000:26:00.4 1150
 set_vf_type 0000:26:00.5 1150
 prepare "$work/vf.xml" && release "$work/vf.xml"
-lease gc >"$work/gc"
-is "$(types | xargs)" "1150 1150" "VFs keep the types that were set before a guest came"
+then_is "VFs keep the types that were set before a guest came" "1150 1150" "types | xargs" lease gc
 preset nvidia-1147
-lease gc >"$work/gc"
-is "$(types | xargs)" "1150 1150" "also where another type is enabled now"
+then_is "also where another type is enabled now" "1150 1150" "types | xargs" lease gc
 other() { another 9 "$work/vf.xml" | sed "s/function='0x4'/function='0x6'/"; }
-reports "a start takes none away, and names the command that lists them" prepare <(other) \
-	-- M_RETYPE_LISTS $card nvidia-1147
+reports "a start takes none away, and names the command that lists them" prepare <(other) -- M_RETYPE_LISTS $card nvidia-1147
 is "$(types | xargs)" "1150 1150" "so they are left"
 lease retype --grace 0 $card nvidia-1147 2>"$work/err" >"$work/gc"
 is "$? $(types | xargs)" "0 0 0" "retype frees the card of both"

@@ -8,8 +8,7 @@ models="t4 m60 p4 p100 rtxa6000 a2 a16 rtx6000 rtx8000 a40 a100 a100d l40s-mdev 
 models="$models bench gvt-g gvt-g-256 flex mi210 cx6 mlx5 mtty mdpy mbochs"
 is "$("$sim" "$root" t5 2>&1)" "$(message M_SIM_UNKNOWN_MODEL t5 "${models// /, }")" \
 	"an unknown model is refused, with those that are known"
-is "$("$sim" "$root" p4+a2@0000:01:00.0 2>&1)" "$(message M_SIM_SAME_ADDRESS a2 p4 a2 a2)" \
-	"two cards at one address are refused"
+is "$("$sim" "$root" p4+a2@0000:01:00.0 2>&1)" "$(message M_SIM_SAME_ADDRESS a2 p4 a2 a2)" "two cards at one address are refused"
 for model in '' t4:0 t4:x t4:17 t4:99 t4/4 a40/0 a40/400 bench/4x41 t4+t4 t4+ gvt-g:2 a40/4x4 t4@ t4@x mtty@0000:01:00.0 t4:4+p4@0000:87:00.0 \
 	t4@0000:84:00.1; do
 	fails "'$model' is refused" "$sim" "$root" "$model"
@@ -169,8 +168,7 @@ wait $remover
 is "$(capacity mtty mtty-1)" 23 "then the capacity is back"
 is "$(ls "$root/proc")" "" "and proc is empty"
 holds "the UUID is free again" test "$(create mtty mtty-1 "$(uuid 1)")" = ok
-is "$(put "frame_rate_limiter=0" "$mdevs/$(uuid 1)/nvidia/vgpu_params")" "No such file or directory" \
-	"only NVIDIA's devices have parameters"
+is "$(put "frame_rate_limiter=0" "$mdevs/$(uuid 1)/nvidia/vgpu_params")" "No such file or directory" "only NVIDIA's devices have parameters"
 
 create $t4 nvidia-222 "$(uuid 3)" >/dev/null
 is "$(exec 9<>"$(node_of "$(uuid 3)")"; put $'a=1\n' "$mdevs/$(uuid 3)/nvidia/vgpu_params")" "Operation not permitted" \
@@ -195,17 +193,17 @@ is "$(cat "$tmp"/made[456] | paste -sd' ')" "ok ok ok" "all succeed"
 is "$(readlink "$mdevs/$(uuid 14)/mdev_type")" ../mdev_supported_types/nvidia-222 "when the write returns the type is there"
 
 control create_delay_ms 0
-control create_delay_ms "$t4 4000"
+control create_delay_ms "$t4 600000"
 create $t4 nvidia-222 "$(uuid 20)" >/dev/null &
 writer=$!
 eventually test -d "$mdevs/$(uuid 20)"
 kill -9 $writer
+control create_delay_ms "$t4 0"
 holds "what a killed writer began is completed" eventually test -e "$mdevs/$(uuid 20)/mdev_type"
 wait $writer 2>/dev/null
 is "$(awk -v u="$(uuid 20)" '$5 == u { print $2, $6 }' "$control/log")" "create ok" "and is in the log"
 
 ### Four at once with one UUID
-control create_delay_ms "$t4 0"
 for i in 1 2 3 4; do create $t4 nvidia-222 "$(uuid 30)" >"$tmp/race$i" & done
 wait
 is "$(sort "$tmp"/race? | uniq -c | awk '{ print $1, $2 }' | paste -sd' ')" "3 File 1 ok" "one of four with the same UUID wins"

@@ -172,8 +172,7 @@ is "$(set_type $blackwell.2 1561)" "Input/output error" "and setting a type is E
 is "$(put "$blackwell.0 1g.24gb" "$control/mig")" ok "a GPU instance is made"
 is "$(listed $blackwell.2) $(listed $blackwell.7)" "2 2" "then its types fit, on every VF"
 is "$(set_type $blackwell.2 1561)" ok "one takes it"
-is "$(cat "$pci/$blackwell.2/nvidia/gpu_instance_id" "$pci/$blackwell.2/nvidia/placement_id" | paste -sd' ')" "3 0" \
-	"and tells which it was"
+is "$(cat "$pci/$blackwell.2/nvidia/gpu_instance_id" "$pci/$blackwell.2/nvidia/placement_id" | paste -sd' ')" "3 0" "and tells which it was"
 is "$(listed $blackwell.7)" 0 "no other fits"
 is "$(put "$blackwell.0 3 off" "$control/mig")" "Device or resource busy" "an instance in use stays"
 set_type $blackwell.2 0 >/dev/null

@@ -59,7 +59,7 @@ static void used(void)
 /* What mdevctl starts at boot, on a pGPU of the pool and on another one. */
 static void novas(void)
 {
-	static const struct row host = { .cards = "mtty/0 m=1; t4/0 s=1", .config = "mtty-2@mtty" };
+	static const struct row host = { .cards = "mtty m=1; t4 s=1", .config = "mtty-2@mtty" };
 	static struct setup w;
 
 	make_world(&w, &host);
@@ -133,7 +133,9 @@ static void judged(void)
 	look.unused = true;
 	ok(is_orphan(A, "mtty-1", FW_MDEV), "unless that is asked for");
 	config.policy.reclaim_orphans = false;
+	must(sys_publish(store.seen, A, "1 1\n", 4));
 	ok(!is_orphan(A, "mtty-1", FW_MDEV), "with reclaim = never nothing foreign goes");
+	ok(seen_since(&store, A, 1, 0, false) > 1, "its idle time starts anew when reclaim is changed");
 	named_definition();
 	world.wide = true;
 	ok(!is_orphan(A, "mtty-1", FW_MDEV) && is_free, "but a look can still tell that nobody uses it");

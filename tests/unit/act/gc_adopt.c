@@ -6,7 +6,6 @@
 #include "lib/asked.h"
 #include "lib/live.h"
 #include "lib/xml.h"
-#include "state/history.h"
 
 #define VF "0000:26:00.6"
 #define GONE "0000:26:00.7"
@@ -75,8 +74,13 @@ static void passes(void)
 	must(libvirt_files_read(&files, &live.tree.host, &err));
 	config_default(&invalid);
 	err_set(&invalid.why, ENOENT, "no configuration");
+	make(VARIANT(GONE, "nvidia-1145"));
+	must(sys_publish(store.seen, GONE, "1 0\n", 4));
 	pass_with(&invalid, files);
 	libvirt_files_free(files);
+	ok(seen_since(&store, GONE, 1, 0, false) > 1,
+	   "what a pass cannot judge has no idle time until it is judged again");
+	must(kernel_remove(&live.tree.host, VARIANT(GONE, "nvidia-1145"), 60000, &err));
 	ok(is_in(LEASE_ACTIVE, VF),
 	   "nor does that take a valid configuration: it exists; nor files that the pass itself has read");
 	close(fd);

@@ -2,7 +2,6 @@
 /* The writes to sysfs, on plain files: what is written, what is waited for, and what a refusal says. */
 #include "act/kernel_write.h"
 
-#include "look/internal.h"
 #include "lib/names.h"
 #include "lib/messages.h"
 #include "lib/tree.h"

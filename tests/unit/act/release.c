@@ -8,7 +8,6 @@
 #include "look/mdevctl_files.h"
 #include "lib/live.h"
 #include "lib/messages.h"
-#include "state/history.h"
 
 #define T4 "0000:84:00.0"
 #define OTHER_CARD "0000:85:00.0"
@@ -249,6 +248,58 @@ static void busy_pgpu(void)
 	apply_end(&apply);
 }
 
+/* A step that fails leaves the reservations of the steps after it, too, which the next round needs. */
+static void later_steps(void)
+{
+	static const struct request two = { .uuid = GUEST(1), .name = "vm1", .nvgpus = 2 };
+	struct step steps[] = {
+		{ .kind = STEP_CREATE, .vgpu = *MDEV(T4, "nvidia-222", A), .numa = UNKNOWN },
+		{ .kind = STEP_CREATE, .vgpu = *MDEV(T4, "nvidia-222", B), .numa = UNKNOWN },
+	};
+	const struct lease *lease;
+	struct apply apply;
+
+	for (int i = 0; i < 2; i++)
+		text_copy(steps[i].vgpu.pgpu, sizeof(steps[i].vgpu.pgpu), T4);
+	apply_start(&apply, &store, &(struct policy){ .create_timeout_s = 1, .reserve_ttl_s = 60 }, &two, "prepare");
+	must(apply_reserve(&apply, steps, 2, &err));
+	apply_end(&apply);
+	apply_start(&apply, &store, &config.policy, &two, "prepare");
+	must(apply_lease(&apply, steps, 2, &err));
+	make_mdev(A);
+	ok_err(apply_step(&apply, steps, 2, 0, "", &err) == -EAGAIN, "a start finds that others have made its vGPU");
+	lease = lease_now(B);
+	ok(lease && lease->state == LEASE_RESERVED, "its other vGPU stays reserved");
+	must(kernel_remove(store.host, &steps[0].vgpu, 60000, &err));
+	text_copy(steps[0].vgpu.type, sizeof(steps[0].vgpu.type), "nvidia-999");
+	must(apply_lease(&apply, steps, 2, &err));
+	ok_err(apply_step(&apply, steps, 2, 0, "", &err) < 0, "a driver refuses a vGPU");
+	lease = lease_now(B);
+	ok(lease && lease->state == LEASE_RESERVED, "the other stays reserved then, too");
+	apply_end(&apply);
+}
+
+/* Others make a vGPU between a start's look and its lease, and remove it again before the start makes its own. */
+static void made_meanwhile(void)
+{
+	struct step step = { .kind = STEP_CREATE, .vgpu = *MDEV(T4, "nvidia-222", A), .numa = UNKNOWN };
+	const struct lease *lease;
+	struct apply apply;
+
+	text_copy(step.vgpu.pgpu, sizeof(step.vgpu.pgpu), T4);
+	apply_start(&apply, &store, &config.policy, &request, "prepare");
+	make_mdev(A);
+	must(apply_lease(&apply, &step, 1, &err));
+	must(kernel_remove(store.host, &step.vgpu, 60000, &err));
+	make_mdev(B); /* takes the inode that a file system gives again */
+	ok_err(apply_step(&apply, &step, 1, 0, "", &err) == 0, "a start makes what others have removed");
+	lease = lease_now(A);
+	ok(lease && lease->state == LEASE_ACTIVE && lease->node, "and knows its own vGPU");
+	apply_undo(&apply);
+	ok(!lease_now(A) && !sys_exists(store.host->root, "sys/bus/mdev/devices/" A), "and removes it");
+	apply_end(&apply);
+}
+
 /* A start whose device a process has open waits as long as both limits allow, and says which of them ended the wait. */
 static void still_open(void)
 {
@@ -262,6 +313,8 @@ static void still_open(void)
 	apply_start(&apply, &store, &policy, &request, "prepare");
 	ok(apply_present(&apply, &step, &err) == -EBUSY && says(err.text, "M_STILL_OPEN", "1", "lock_timeout"), "%s",
 	   err.text);
+	sys_sleep_ms(300);
+	ok_err(apply_present(&apply, &step, &err) == -EBUSY, "it also looks if its time was over before");
 	apply_end(&apply);
 	close(fd);
 }
@@ -300,4 +353,4 @@ static void drivers_time(void)
 }
 
 LIVE_TESTS("t4", "[policy]\ndriver_cleanup = 0\nrelease_timeout = 1\n", origins, told, marks, removals, definitions,
-	   taken_over, kept_locks, busy_pgpu, still_open, drivers_time)
+	   taken_over, kept_locks, busy_pgpu, later_steps, made_meanwhile, still_open, drivers_time)

@@ -49,8 +49,7 @@ static void refused(const char *line, const char *text)
 
 static void order(const char *when)
 {
-	ok(parse("gc --root /r --dry-run x") == 0 && got.args.noperands == 2, "options stand between operands %s",
-	   when);
+	ok(parse("gc --root /r --dry-run x") == 0 && got.args.noperands == 2, "options among operands %s", when);
 	is(got.args.operands[0], "gc", "the first operand");
 	is(got.args.operands[1], "x", "and the second");
 	is(got.args.root, "/r", "the value is the next word");

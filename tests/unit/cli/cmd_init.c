@@ -2,7 +2,6 @@
 /* vgpu-lease init: the type that it chooses for a card, a row each. */
 #include "cli/cmd.h"
 
-#include "base/text.h"
 #include "lib/names.h"
 #include "lib/tree.h"
 
@@ -23,8 +22,7 @@ static const struct row {
 	  "nvidia-3" },
 	{ "where all are smaller the largest", "nvidia-1 T4-0Q 512 32, nvidia-2 T4-1Q 1024 16", NULL, "nvidia-2" },
 	{ "of two that are alike the first", "nvidia-1 T4-2Q 2048 8, nvidia-2 T4-2Q 2048 8", NULL, "nvidia-1" },
-	{ "what a card carries goes before all", "nvidia-1 T4-2Q 2048 8, nvidia-2 T4-1B 1024 0", "nvidia-2",
-	  "nvidia-2" },
+	{ "what a card carries goes first", "nvidia-1 T4-2Q 2048 8, nvidia-2 T4-1B 1024 0", "nvidia-2", "nvidia-2" },
 };
 
 static void run(const struct row *row)

@@ -32,17 +32,34 @@ static void describe(const struct plan *plan, const struct request *request, cha
 
 #include "unit/decide/plan_rows.h"
 
-int main(void)
+/* A step without a removal of its own counts on that of an earlier one, on its own card. */
+static void shared_removal(void)
+{
+	static struct setup w;
+	static const struct row row = { "", "84 s=0/1; 85 s=15/16 l=0/4", "o1:84:s o2:85:s",
+					"", "s@84 l@85; goes=o1,o2",      "u1~s u2~l u3~l" };
+	struct plan plan;
+
+	make_world(&w, &row);
+	plan_make(&plan, &w.facts);
+	ok(plan.kind == PLAN_REMOVE && says(plan.steps[2].why, "M_PLAN_AFTER_ORPHAN", "o2"), "%s", plan.steps[2].why);
+	plan_free(&plan);
+}
+
+/* `mode`: of the rows that name no other. */
+static void test_rows(const struct row *rows, size_t n, enum plan_mode mode)
 {
 	static struct setup w;
 
-	for (ROWS(row, rows)) {
+	for (const struct row *row = rows; row < rows + n; row++) {
 		struct plan plan;
 		char got[4096];
 		const char *expected = message_in(row->result);
 		bool same, refused;
 
 		make_world(&w, row);
+		if (w.facts.mode == PLAN_PREPARE)
+			w.facts.mode = mode;
 		plan_make(&plan, &w.facts);
 		describe(&plan, &w.request, got, sizeof(got));
 		/* A row may give the beginning of a refusal only. */
@@ -54,5 +71,13 @@ int main(void)
 		}
 		plan_free(&plan);
 	}
+}
+
+int main(void)
+{
+	test_rows(starts, ARRAY_SIZE(starts), PLAN_PREPARE);
+	test_rows(arrivals, ARRAY_SIZE(arrivals), PLAN_MIGRATE);
+	test_rows(assignments, ARRAY_SIZE(assignments), PLAN_ASSIGN);
+	shared_removal();
 	return tap_done();
 }

@@ -2,20 +2,20 @@
 /*
  * Facts for a plan, from a row of a table: a host, what is leased, what the domain asks for, in a small language:
  *
- *   cards    "84/0 s=16/16 l=4/4; 40/1+8 s=1/8"  pGPU/NUMA node, "+8": eight VFs; types with what the kernel
+ *   cards    "84 s=16/16 l=4/4; 40/1+8 s=1/8"  pGPU/NUMA node, "+8": eight VFs; types with what the kernel
  *            offers now / max_instance
  *            (s: 1024 MiB, l: 4096 MiB; a name starting with m has no framebuffer and no
  *            max_instance; "s_" is s of another model; those starting with q and w are MIG-backed, of one slice with 5 GiB and two with 10; "v" before the card: no NVIDIA
  *            card; "x": its VFs take a type; "f": its VFs are plain ones, bound to vfio-pci, or with "g" to i915)
  *   there    "u1:84:s o1:85:l!"    device:parent:type, "!" open, "'" young, "=vm" named by that domain's XML on disk; a VF has no
  *            parent; without type a plain VF, or one without a type, "@" its driver
- *            "u1:84:s+active:D"    with its lease, state:domain, "*" behind: somebody is at work on it;
+ *            "u1:84:s+active:D"    with its lease, state:domain (else E), "*" behind: somebody is at work on it;
  *            "u1:84:s:active:D"    a lease alone
  *   requests "u1 u2~s"             "~s": the metadata asks for type s, "~C=s|l": for class C, which is s and l; "?": any
  *            vGPU will do; "@84": it was on 84 before; "^s", "%s": s is remembered, or from an mdevctl definition; "x40.1": a hostdev of type pci with that address; "+" behind: a
  *            managed one; "&s" behind: of type s, as the domain's arrival has reserved
  *   config   "s@84,85 l"           enabled types with the addresses of their sections; "s<3": max_instances; behind ";"
- *            "spread several keep near=1 quota=2 reclaimable=o1"; "taken=": what the domain's XML names beside its requests; "source=", "name=" and "model=": what the source says of the first
+ *            "spread several keep near=1 quota=2 goes=o1"; "taken=": what the domain's XML names beside its requests; "source=", "name=" and "model=": what the source says of the first
  *            request; type s is called Type-s here; "nova": the domain is a Nova instance; "defined": the first request has an
  *            mdevctl definition; "failed=84", "failed=40.1", "stuck=84": a card, one VF of it, or a removal there failed in this run;
  *            "lost=40.0,40.1": VFs that the driver has lost; "keeps=o1": the release of o1 keeps the device; "silent=84": a card whose driver does not answer
@@ -28,9 +28,7 @@
 
 #include <stdlib.h>
 
-#include "base/text.h"
 #include "look/resolve.h"
-#include "state/history.h"
 
 /* A row without a config has "s", one without requests "u1". What must come of it, `result`, is the table's. */
 struct row {
@@ -83,15 +81,15 @@ static const struct inv_type *type_of(struct setup *w, const struct inv_pgpu *ca
 static void make_card(struct setup *w, char *spec)
 {
 	struct inv_pgpu *card = &w->cards[w->inv.npgpus];
-	char *name = text_next(&spec, " "), *node = name, *vfs, *offer;
+	char *name = text_next(&spec, " "), *node, *vfs, *offer;
 
 	card->nvidia = !strchr("vfg", *name);
 	card->framework = *name == 'x' ? FW_VARIANT : strchr("fg", *name) ? FW_VF : FW_MDEV;
-	name = strsep(&node, "/");
-	vfs = node;
+	vfs = name;
 	node = strsep(&vfs, "+");
+	name = strsep(&node, "/");
 	snprintf(card->address, sizeof(card->address), "%s", name);
-	card->numa = atoi(node);
+	card->numa = node ? atoi(node) : 0;
 	card->ready = true;
 	card->sriov = vfs != NULL;
 	card->nvfs = vfs ? atoi(vfs) : 0;
@@ -140,7 +138,8 @@ static void make_lease(struct setup *w, const struct vgpu_ref *vgpu, const char 
 	l->vgpu = *vgpu;
 	l->at_work = strchr(spec, '*') != NULL;
 	l->hangs = strstr(spec, "**") != NULL;
-	sscanf(spec, "%15[^:]:%36[^*]", state, l->domain);
+	strcpy(l->domain, "E");
+	sscanf(spec, "%15[^:*]:%36[^*]", state, l->domain);
 	for (int i = 0; i < 4; i++)
 		if (strcmp(states[i], state) == 0)
 			l->state = (enum lease_state)i;
@@ -281,7 +280,10 @@ static void make_policy(struct setup *w, const char *word)
 	};
 
 	for (ROWS(row, flags))
-		*row->flag |= strcmp(word, row->word) == 0;
+		if (strcmp(word, row->word) == 0) {
+			*row->flag = true;
+			return;
+		}
 	if (strcmp(word, "spread") == 0)
 		p->placement = PLACE_SPREAD;
 	else if (strcmp(word, "noreuse") == 0)
@@ -349,14 +351,16 @@ static void make_policy(struct setup *w, const char *word)
 		}
 	} else if (strncmp(word, "keeps=", 6) == 0) {
 		lease_find(&w->leases, word + 6)->keeps = true;
-	} else if (strncmp(word, "reclaimable=", 12) == 0) {
-		each(id, word + 12, ",")
+	} else if (strncmp(word, "goes=", 5) == 0) {
+		each(id, word + 5, ",")
 		{
 			for (size_t i = 0; i < w->inv.ndevices; i++)
 				w->devs[i].facts.reclaimable |= strcmp(w->devs[i].vgpu.id, id) == 0;
 			for (size_t i = 0; i < w->leases.n; i++)
 				w->held[i].reclaimable |= strcmp(w->held[i].vgpu.id, id) == 0;
 		}
+	} else {
+		abort(); /* an unknown word */
 	}
 }
 

@@ -85,8 +85,7 @@ static void identity(void)
 	is(request->name, "\xc3\xa4", "a name in another encoding is turned into UTF-8");
 	ok(request_of("<domain><name>a</name></domain>", DOMXML_FILE)->uuid[0] == '\0' && doc,
 	   "a file to be defined may leave the UUID to libvirt");
-	ok(request_of("<domain><name>a</name><uuid/></domain>", DOMXML_FILE)->uuid[0] == '\0' && doc,
-	   "or leave it empty");
+	ok(request_of("<domain><name>a</name><uuid/></domain>", DOMXML_FILE)->uuid[0] == '\0' && doc, "or is empty");
 	is(request_of(DOMAIN(LEASE("<v:device/>"), MDEV_XML("x")), DOMXML_IDENTITY)->uuid, VM,
 	   "who only asks for the identity gets it whatever else is wrong");
 	peeked("<domain type='kvm' id='1'>\n  <name>a&gt;b</name>\n  " UUID_XML "\n  <metadata>", VM,
@@ -144,8 +143,7 @@ static void mdevs(void)
 						"xmlns:uuid='q' q:uuid='" A "' uuid='" B "'")),
 			     0);
 	is(id_of(request, 0), A, "of several attributes the first of the name counts, whatever its prefix");
-	refused(DOMAIN("", MDEV_XML(A) MDEV_XML(B) MDEV_XML("{" UPPER_A "}")), "M_NOT_A_UUID",
-		"an mdev's address is a UUID");
+	refused(DOMAIN("", MDEV_XML(A) MDEV_XML(B) MDEV_XML("{" UPPER_A "}")), "M_NOT_A_UUID", "an mdev has a UUID");
 	refused(DOMAIN("", MDEV_XML(A) MDEV_XML(UPPER_A)), "M_SAME_UUID",
 		"two mdevs have two UUIDs, however they are spelled");
 	refused(DOMAIN("", "<hostdev type='mdev' model='vfio-pci'/>"), "M_NO_SOURCE", "an mdev has an address");
@@ -193,22 +191,13 @@ static double seconds_for(int n)
 	return (double)(clock() - began) / CLOCKS_PER_SEC;
 }
 
-static void many_elements(void)
-{
-	const double one = seconds_for(1), most = seconds_for(REQUEST_MAX);
-
-	if (!ok(most < 3 * one, "an element is not compared with each of many vGPUs"))
-		printf("# %.3f and %.3f seconds\n", one, most);
-}
-
 /* All elements of the metadata have one namespace, of 1 MiB. */
-static void long_namespace(void)
+static double seconds_for_namespace(void)
 {
 	enum { LENGTH = 1 << 20, OTHERS = 20000 };
 	static const char other[] = "<a:b/>";
 	static char xml[LENGTH + OTHERS * sizeof(other) + 1024];
 	char *end = stpcpy(xml, "<domain><name>a</name>" UUID_XML "<metadata xmlns:a='");
-	double seconds;
 	clock_t began;
 
 	end = (char *)memset(end, 'x', LENGTH) + LENGTH;
@@ -218,9 +207,14 @@ static void long_namespace(void)
 	stpcpy(end, "</metadata></domain>");
 	began = clock();
 	ok(request_of(xml, 0)->nvgpus == 0, "a document with a long namespace is read");
-	seconds = (double)(clock() - began) / CLOCKS_PER_SEC;
-	if (!ok(seconds < 1, "a long namespace is not searched for each element"))
-		printf("# %.3f seconds\n", seconds);
+	return (double)(clock() - began) / CLOCKS_PER_SEC;
+}
+
+static void large_documents(void)
+{
+	ok(at_best(seconds_for(REQUEST_MAX) < 3 * seconds_for(1)),
+	   "an element is not compared with each of many vGPUs");
+	ok(at_best(seconds_for_namespace() < 1), "a long namespace is not searched for each element");
 }
 
 static void pci_devices(void)
@@ -431,5 +425,4 @@ static void hostile(void)
 	parse_bytes("", 0, 0);
 }
 
-TESTS(loading, identity, mdevs, many, many_elements, long_namespace, pci_devices, metadata, bad_metadata, nearness,
-      hostile)
+TESTS(loading, identity, mdevs, many, large_documents, pci_devices, metadata, bad_metadata, nearness, hostile)

@@ -37,8 +37,7 @@ static const struct {
 	const char *lease, *hostdevs, *typed, *sentence;
 } rows[] = {
 	{ STRAY(S1, "type='t' driver='1'"), MDEV_XML(A), "t1", "the facts of the only vGPU follow its hostdev" },
-	{ STRAY(S1, "type='t1'") STRAY(S2, "type='t2'"), MDEV_XML(A) MDEV_XML(B), "t1 t2",
-	  "those of several follow in their order" },
+	{ STRAY(S1, "type='t1'") STRAY(S2, "type='t2'"), MDEV_XML(A) MDEV_XML(B), "t1 t2", "several follow in order" },
 	{ STRAY(S1, "type='t1'") STRAY(A, "type='t2'"), MDEV_XML(A) MDEV_XML(B), "t2 t1",
 	  "a hostdev that is named keeps its own" },
 	{ STRAY(S1, "type='t1'" AT("06")) STRAY(S2, "type='t2'" AT("05")), MDEV_AT(A, "05") MDEV_AT(B, "06"), "t2 t1",

@@ -57,6 +57,39 @@ static void news(void)
 	ok(strstr(pass(&next), A) != NULL, "and anew after it was gone");
 }
 
+/* As where all inotify instances of the user are taken. */
+int inotify_init1(int flags)
+{
+	errno = EMFILE;
+	return -1;
+}
+
+static void set_time(const char *path, int seconds)
+{
+	const struct timespec times[2] = { { .tv_sec = seconds }, { .tv_sec = seconds } };
+
+	must(utimensat(live.tree.host.root, path, times, 0));
+}
+
+static void unwatched(void)
+{
+	static const char leases[] = "run/vgpu-lease/leases", status[] = "run/libvirt/qemu";
+	const struct policy policy = { .lock_timeout_s = 1 };
+	struct finisher finisher = { .notify = -1 };
+
+	tree_add(&live.tree, "run/libvirt/qemu/\n");
+	set_time(leases, 1000);
+	set_time(status, 1000);
+	ok(!finisher_run(&finisher, &live.tree.host, &policy), "without inotify, the directories' times are compared");
+	set_time(leases, 1001);
+	set_time(status, 999);
+	ok(finisher_run(&finisher, &live.tree.host, &policy), "each with its own, so that two changes do not cancel");
+	ok(!finisher_run(&finisher, &live.tree.host, &policy), "a change counts once");
+	unlinkat(live.tree.host.root, status, AT_REMOVEDIR);
+	ok(finisher_run(&finisher, &live.tree.host, &policy), "so does a directory that has gone");
+	finisher_stop(&finisher);
+}
+
 static void definitions(void)
 {
 	int64_t next;
@@ -122,4 +155,4 @@ static void end(void)
 	handler_close(&handler);
 }
 
-LIVE_TESTS("mtty", "[policy]\n", news, definitions, deadlines, faults, end)
+LIVE_TESTS("mtty", "[policy]\n", news, definitions, deadlines, faults, unwatched, end)

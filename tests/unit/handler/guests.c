@@ -5,9 +5,7 @@
  */
 #include "handler/handler.h"
 
-#include "look/mdevctl_files.h"
 #include "lib/live.h"
-#include "state/history.h"
 
 #define T4 "0000:84:00.0"
 
@@ -27,8 +25,7 @@ static const struct row {
 	{ "so does one that is not due", U(3), false, true, DEVICE, GC_STAYS, GC_STAYS },
 	{ "one that is not Nova's is only reported", U(4), false, false, DEVICE, GC_GOES, GC_GOES },
 	{ "and a lease is none", U(5), true, true, DEVICE, GC_GOES, GC_GOES },
-	{ "one without a definition goes, whatever the answer for another", U(6), false, true, DEVICE, GC_GOES,
-	  GC_GONE },
+	{ "one without a definition goes, whatever another's answer", U(6), false, true, DEVICE, GC_GOES, GC_GONE },
 	{ "a definition without a device goes", U(7), false, true, NO_DEVICE, GC_GOES, GC_GONE },
 	{ "not one that has a device by now", U(8), false, true, YOUNGER, GC_GOES, GC_FAILED },
 };

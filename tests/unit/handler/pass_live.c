@@ -5,7 +5,6 @@
 
 #include "act/release.h"
 #include "handler/handler.h"
-#include "act/gc.h"
 
 #define T4 "0000:84:00.0"
 

@@ -3,8 +3,6 @@
 #include "libvirt/internal.h"
 #include "unit/libvirt/fake_virt.h"
 
-#include <signal.h>
-
 #include "lib/messages.h"
 #include "lib/live.h"
 

@@ -9,14 +9,14 @@
 #define MDEV_TYPE "nvidia-222"
 #define VF_TYPE "nvidia-1147"
 
-static int choose(const char *type, struct hotplug_choice *choice)
+static int choose(const char *type, struct vgpu_request *choice)
 {
 	struct hotplug hp = { .host = &live.tree.host, .store = &store, .config = &config };
 	struct request domain = { .name = "vm1", .uuid = VM };
 	int r;
 
 	err = (struct err){ 0 };
-	*choice = (struct hotplug_choice){ .id = "" };
+	*choice = (struct vgpu_request){ .id = "" };
 	fake.running = true;
 	must(hotplug_open(&hp, "vm1", &err));
 	r = hotplug_choose(&hp, &domain, type, choice, &err);
@@ -38,26 +38,28 @@ static const char *leased_as(const char *id)
 
 static void mdevs(void)
 {
-	struct hotplug_choice choice;
-	char expected[sizeof(choice.xml)];
+	struct vgpu_request choice;
+	autofree char *hostdev = NULL, *expected = NULL;
 
 	ok_err(choose(MDEV_TYPE, &choice) == 0, "an mdev");
 	is(leased_as(choice.id), MDEV_TYPE ", active of " VM, "is leased to the domain");
 	ok(exists(choice.id), "and exists");
-	snprintf(
-		expected, sizeof(expected),
-		"<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='%s'/></source></hostdev>",
-		choice.id);
-	is(choice.xml, expected, "as which libvirt attaches it");
+	hostdev = hotplug_hostdev(&choice);
+	expected = mem_format("<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='%s'/>"
+			      "</source></hostdev>",
+			      choice.id);
+	is(hostdev, expected, "as which libvirt attaches it");
 }
 
 static void vfs(void)
 {
-	struct hotplug_choice first, second, third;
+	struct vgpu_request first, second, third;
+	autofree char *hostdev = NULL;
 
 	ok_err(choose(VF_TYPE, &first) == 0, "a type that only VFs provide");
 	is(leased_as(first.id), VF_TYPE ", active of " VM, "is leased as a VF");
-	is(first.xml,
+	hostdev = hotplug_hostdev(&first);
+	is(hostdev,
 	   "<hostdev mode='subsystem' type='pci' managed='no'><source><address domain='0x0000' bus='0x26' "
 	   "slot='0x00' function='0x4'/></source></hostdev>",
 	   "which stays with its driver");
@@ -71,16 +73,18 @@ static void vfs(void)
 
 static void plain_vfs(void)
 {
-	struct hotplug_choice choice;
+	struct vgpu_request choice;
+	autofree char *hostdev = NULL;
 
 	ok_err(choose("flex", &choice) == 0, "a plain VF");
 	is(leased_as(choice.id), "flex, active of " VM, "is leased");
-	ok(strstr(choice.xml, "managed='yes'") != NULL, "and bound to a driver of VFIO by libvirt: %s", choice.xml);
+	hostdev = hotplug_hostdev(&choice);
+	ok(strstr(hostdev, "managed='yes'") != NULL, "and bound to a driver of VFIO by libvirt: %s", hostdev);
 }
 
 static void refusals(void)
 {
-	struct hotplug_choice choice;
+	struct vgpu_request choice;
 	char longest[TYPE_NAME_SIZE + 8];
 
 	memset(longest, 'x', sizeof(longest) - 1);

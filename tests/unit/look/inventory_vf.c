@@ -234,8 +234,7 @@ static void vf_that_goes(void)
 	   "the VF goes, not its card, nor what is not there");
 	tree_add(&tree, PCI "0000:03:00.0/virtfn3 -> ../0000:03:00.4\n" PCI "0000:03:00.4/physfn -> ../0000:03:00.0\n");
 	for (const char *const *at = (const char *const[]){ "0000:03:00.0", "0000:03:00.4", NULL }; *at; at++)
-		EXPLAINED(&tree, *at, true, "{M_VFS_BEING_DISABLED}",
-			  "while later VFs are there, they are being disabled");
+		EXPLAINED(&tree, *at, true, "{M_VFS_BEING_DISABLED}", "while later VFs exist, they are being disabled");
 }
 
 #define CARDS "sys/devices/pci0000:40/"

@@ -20,7 +20,7 @@ static struct err err;
 /* A T4, a V100 and a card without a vendor; the vGPUs B, whose parent is gone, and C, which has no type yet. */
 static void make_host(void)
 {
-	static const struct row host = { .cards = "84/0; x85/0+1; vtty/0",
+	static const struct row host = { .cards = "84; x85+1; vtty",
 					 .there = A ":84:nvidia-222 " B ":gone:nvidia-222 " C ":84:",
 					 .config = "; driver=550.90.05" };
 

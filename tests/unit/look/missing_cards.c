@@ -30,8 +30,7 @@ static const struct row {
 	{ "one that none makes misses the idle GPUs of its vendor", "nvidia-999", "idle 0000:85:00.0" },
 	{ "which the type's name tells", "i915-GVTg_V5_4", "idle 0000:41:00.0" },
 	{ "or does not, and then the mainboard's VGA is no GPU", "mtty-1", "idle 0000:41:00.0, idle 0000:85:00.0" },
-	{ "what another section names is missed there alone", "nvidia-999 nvidia-222@0000:85:00.0",
-	  "named 0000:85:00.0" },
+	{ "another section's card is missed there alone", "nvidia-999 nvidia-222@0000:85:00.0", "named 0000:85:00.0" },
 };
 
 static void run(const struct tree *tree, const struct row *row)

@@ -66,8 +66,7 @@ static void types(void)
 	ok(inventory_type(&s.inv, NULL, "nvidia-231"), "but those of the leases, which take capacity");
 	put(C, "nvidia-999", LEASE_ACTIVE, OTHER);
 	look(false);
-	ok(s.leases.n == 1 && !inventory_type(&s.inv, NULL, "nvidia-999"),
-	   "a type that no card makes is asked for once");
+	ok(s.leases.n == 1 && !inventory_type(&s.inv, NULL, "nvidia-999"), "a type of no card is asked for once");
 	drop(C);
 }
 

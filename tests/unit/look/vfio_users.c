@@ -128,8 +128,7 @@ static void unreadable(void)
 {
 	ok(beside("") == 0, "a process that cannot be looked into proves nothing");
 	ok(beside("proc/5/comm = qemu-system-x86\nproc/5/cmdline = guest=vm1\n") == 0, "whatever it calls itself");
-	ok(beside("run/libvirt/qemu/vm1.pid = 15\nrun/libvirt/qemu/vm2.pid = x\n") == 0,
-	   "beside the QEMUs that can be");
+	ok(beside("run/libvirt/qemu/vm1.pid = 15\nrun/libvirt/qemu/vm2.pid = x\n") == 0, "beside QEMUs that can be");
 	ok_err(beside("run/libvirt/qemu/vm1.pid = 5\n") == -ENOTDIR && strstr(err.text, "process 5"),
 	       "but if libvirt says that it is a QEMU, it is not known");
 	ok_err(beside("run/libvirt/qemu/vm1.pid = 6\n") == -ELOOP, "for whatever reason");

@@ -47,6 +47,9 @@ static void memory(void)
 	first = seen_since(&store, A, 7, 0, true);
 	sys_sleep_ms(5);
 	ok(seen_since(&store, A, 7, 0, true) == first, "what was noted stays");
+	must(sys_publish(store.seen, B, "1 7x\n", 5));
+	ok(seen_since(&store, B, 7, 0, false) > 1, "7x is not the device 7");
+	seen_forget(&store, B);
 	ok(seen_since(&store, A, 8, 0, false) > first, "it was not noted of another device with the same UUID");
 	seen_forget(&store, A);
 	ok(seen_since(&store, A, 7, 0, false) > first, "until it is forgotten");

@@ -29,6 +29,7 @@ static struct lease sample(void)
 			       .numa = UNKNOWN,
 			       .framebuffer_mib = 1024,
 			       .boot = VM,
+			       .node = INT64_MAX,
 			       .deadline_ms = 77 };
 }
 
@@ -48,7 +49,7 @@ static void text_form(void)
 	is(back.boot, l.boot, "and in which boot it was written");
 	ok(strcmp(back.vgpu.id, l.vgpu.id) == 0 && strcmp(back.vgpu.parent, l.vgpu.parent) == 0 &&
 		   back.state == l.state && back.origin == l.origin && back.numa == l.numa &&
-		   back.framebuffer_mib == 1024 && back.deadline_ms == 77,
+		   back.framebuffer_mib == 1024 && back.node == l.node && back.deadline_ms == 77,
 	   "and so does all else");
 	ok(strchr(strstr(text, "name="), '\n') == strstr(text, "\nproject="), "the name is one line in the file");
 	for (size_t i = 0; i < sizeof(cuts) / sizeof(cuts[0]); i++) {
@@ -123,8 +124,7 @@ static void garbage(void)
 	   "under the lock");
 	lease_list_free(&all);
 	store_unlock(&store);
-	ok(faccessat(store.leases, A, F_OK, 0) < 0 && faccessat(store.run, "garbage/" A, F_OK, 0) == 0,
-	   "it is set aside");
+	ok(faccessat(store.leases, A, F_OK, 0) < 0 && faccessat(store.run, "garbage/" A, F_OK, 0) == 0, "set aside");
 	ok(lease_list(&store, &all, &err) == 0 && all.garbage == 0, "and not met again");
 	lease_list_free(&all);
 	fchmodat(store.run, "garbage", 0777, 0);
