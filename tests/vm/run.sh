@@ -177,6 +177,8 @@ try_beforehand() {
 	done
 	sleep 5
 	ask_nova || :
+	# What could not be built, as no mirror answered for one, is for the run to build once more, and to try.
+	[ -f "$vm/packages/bookworm/next.deb" ] && [ -f "$vm/packages/trixie/next.deb" ] || return 0
 	try_packages bookworm trixie || :
 	what_is_tried >"$vm/tried.done"
 }

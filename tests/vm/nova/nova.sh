@@ -109,7 +109,6 @@ total() {
 	nova inventory
 	sed 's/^ok *//; s/[^ ]*=//g' <<<"$OUT" | awk '{ for (i = 1; i <= NF; i++) sum += $i; print NF ? sum : "none" }'
 }
-uuid_of_instance() { virsh -q domuuid "$(name_of "$1")"; }
 # Nova's name of an instance for libvirt, which compute.py makes of the instance's own.
 name_of() { printf 'instance-%08x' "$(($(printf '0x%s' "$(printf %s "$1" | od -An -tx1 | tr -d ' \n')")))"; }
 mdevs() { local all=(/sys/bus/mdev/devices/*-*); if [ -e "${all[0]}" ]; then echo "${#all[@]}"; else echo 0; fi; }
