@@ -22,8 +22,11 @@
 #include "model/event.h"
 #include "state/history.h"
 
-/* At a domain's end, all waits end END_MS before `release_wait` is over. The last look may take LAST_MS. */
-enum { END_MS = 400, LAST_MS = 200 };
+/*
+ * At a domain's end, all waits end END_MS before `release_wait` is over. The last look may take LAST_MS. Even with a
+ * `release_wait` of 0 the leases are marked: other processes hold the store's lock for milliseconds.
+ */
+enum { END_MS = 400, LAST_MS = 200, MARK_MS = 1000 };
 
 int unleased_pass(const struct lifecycle *lifecycle, const char *why, enum err_about about, struct err *err)
 {
@@ -195,7 +198,7 @@ int lifecycle_release(const struct host *host, const struct config *config, cons
 	if (strcmp(reason, "failed") == 0)
 		note_failures(&store, sweep.policy, domain, asked_ms);
 	/* Continue after an error: a later pass or start notices that the domain has ended. */
-	r = release_mark(&store, domain, asked_ms, wait_ms, &sweep.leases, err);
+	r = release_mark(&store, domain, asked_ms, wait_ms ? wait_ms : MARK_MS, &sweep.leases, err);
 	/* The handler finishes and reports releases. Without a handler, report unfinished releases here. */
 	handled = store_locked(&store, STORE_HANDLER);
 	if (wait_ms)

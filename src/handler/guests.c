@@ -108,7 +108,7 @@ static bool remove_part(struct gc *pass, struct gc_item *item, enum release_part
 /* Orphans due within BATCH_MS of the first are removed together: Nova fails if one disappears while it lists them. */
 int64_t orphans_remove(struct guests *g, struct gc *pass)
 {
-	int64_t now = sys_now_ms(), end_ms = now + TURN_MS, first = INT64_MAX, last = 0;
+	int64_t now = sys_now_ms(), end_ms, first = INT64_MAX, last = 0;
 	bool removed = false;
 
 	for (EACH(const struct gc_item *, item, pass->items, pass->n))
@@ -124,6 +124,7 @@ int64_t orphans_remove(struct guests *g, struct gc *pass)
 		return last + 1;
 	if (g->asks)
 		keep_named(g, pass);
+	end_ms = sys_now_ms() + TURN_MS;
 	/*
 	 * libvirt notices a removed definition later than a removed device. In between it would list the vGPU as
 	 * defined but absent, and Nova would fail to spawn an instance with it. So a later pass removes the devices;

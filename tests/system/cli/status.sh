@@ -47,7 +47,7 @@ looks bare "a host without a configuration"
 
 new_host t4:2+mtty
 installed
-configure 'nvidia-222@0000:84:00.0, 0000:99:00.0' 'max_instances = 4' mtty-2@mtty_mtty
+configure 'nvidia-222@0000:84:00.0, 0000:99:00.0' 'max_instances = 4' mtty-2@mtty_mtty policy 'reserve_ttl = 3600'
 call prepare begin 1 nvidia-222
 call migrate begin 2 nvidia-222 >/dev/null
 for n in 3 4; do call prepare begin $n nvidia-222; done

@@ -21,7 +21,7 @@ kind() { # FRAMEWORK [many]
 start() { # FRAMEWORK MODEL
 	local section=$type
 	[ "$1" != vf ] || section=vf_flex
-	new_host "$2" "$section@$match" policy 'driver_cleanup = 0' 'reuse = never' 'release_wait = 10'
+	new_host "$2" "$section@$match" policy 'driver_cleanup = 0' 'reuse = never' 'release_wait = 10' 'reserve_ttl = 600' 'lock_timeout = 60'
 	mapfile -t vfs < <(cd "$root/sys/bus/pci/devices" && for d in */physfn; do echo "${d%/physfn}"; done)
 }
 is_pci() { [ "$1" = variant ] || [ "$1" = vf ]; }

@@ -105,9 +105,10 @@ clean "and its release removes the vGPU" "$vm"
 configure_both 'driver_cleanup = 0' 'release_timeout = 60' 'release_wait = 0'
 in_use
 mkdir -p "$root/etc/libvirt" && touch "$root/etc/libvirt/qemu"
+with_lock "$root/run/vgpu-lease/lock" sleep 0.3 & eventually is_locked "$root/run/vgpu-lease/lock"
 release
 close_device
-clean "what a release leaves needs none of libvirt's files"
+clean "what a release leaves, even if another process has the lock, needs none of libvirt's files"
 rm "$root/etc/libvirt/qemu"
 
 ### A hook leaves nothing behind it but a write to the kernel; gc finishes the release, and may be killed at it
