@@ -256,7 +256,6 @@ if ! done_with modules "$suite" "${build_packages[@]}" "$(cat /dev/null "${ours[
 fi
 if ! done_with packages "${guest_packages[@]}"; then
 	step "the machine's packages"
-	mkdir -p "$root/etc/initramfs-tools"
 	logged guest-packages.log install_in "$root" "${guest_packages[@]}"
 	mark_done packages "${guest_packages[@]}"
 fi

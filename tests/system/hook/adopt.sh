@@ -58,7 +58,7 @@ then_is "its release waits until it is closed" releasing "lease_has state" relea
 in_ms 3000 1 "a start is refused at once" prepare 2
 close_device
 leaves "the release leaves the vGPU" "$u1 0" lease gc
-new_host t4 nvidia-222 policy 'driver_cleanup = 0' 'reclaim_grace = 0' 'lock_timeout = 10'
+new_host t4 nvidia-222 policy 'driver_cleanup = 0' 'reclaim_grace = 0' 'lock_timeout = 10' 'release_wait = 10'
 make_device $card nvidia-222 $u1
 
 ### A release that has read the lease of an adopted vGPU, and finds that of one that was created
