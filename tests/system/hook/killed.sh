@@ -103,8 +103,7 @@ clean "and its release removes the vGPU" "$vm"
 
 ### What a domain has given up goes, whatever else of the host cannot be read
 configure_both 'driver_cleanup = 0' 'release_timeout = 60' 'release_wait = 0'
-in_use
-mkdir -p "$root/etc/libvirt" && touch "$root/etc/libvirt/qemu"
+in_use && mkdir -p "$root/etc/libvirt" && touch "$root/etc/libvirt/qemu"
 with_lock "$root/run/vgpu-lease/lock" sleep 0.3 & eventually is_locked "$root/run/vgpu-lease/lock"
 release
 close_device
