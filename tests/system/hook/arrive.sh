@@ -112,7 +112,7 @@ reports "a migration is refused with the configuration's error, file and line" m
 
 ### A guest whose vGPU is an mdev on one host and a VF on the other goes there and back, where the policy lets it
 mdevs=$work/mdevs vfs=$work/vfs
-policy_is() { configure nvidia-1147 policy 'driver_cleanup = 0' 'release_wait = 2' "$@"; } # LINE...: the policy of the host in root
+policy_is() { configure nvidia-1147 policy 'driver_cleanup = 0' 'release_wait = 10' "$@"; } # LINE...: the policy of the host in root
 root=$mdevs && host l40s-mdev:1 && policy_is
 root=$vfs && host l40s:1 && policy_is
 on() { root=$1; }

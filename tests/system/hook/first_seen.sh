@@ -6,7 +6,7 @@
 host l40s:2
 grace=0
 settings() { # RECLAIM SECTION_LINE...
-	configure nvidia-1147 "${@:2}" policy "reclaim = $1" "reclaim_grace = $grace" 'driver_cleanup = 0' 'release_wait = 2'
+	configure nvidia-1147 "${@:2}" policy "reclaim = $1" "reclaim_grace = $grace" 'driver_cleanup = 0' 'release_wait = 10'
 }
 card=0000:26:00.0 a=0000:26:00.4 b=0000:26:00.5 c=0000:26:00.6
 forget() { rm -rf "$root/var/lib/vgpu-lease/types"; }

@@ -184,7 +184,7 @@ done
 # cards; and the kinds of devices that are none of ours
 new_host a100:1+rtxpro6000:1+gvt-g:1+mbochs+mlx5:1
 configure nvidia-47{4,5}@0000:61:00.0 nvidia-15{19,34}@0001:c8:00.0 i915-GVTg_V5_{4,1}@0000:00:02.0 mbochs-{large,small}@mbochs \
-	'mlx5_core-local@15b3:*' policy 'pgpu_types = several' 'driver_cleanup = 0' 'reclaim = never' 'release_wait = 2'
+	'mlx5_core-local@15b3:*' policy 'pgpu_types = several' 'driver_cleanup = 0' 'reclaim = never' 'release_wait = 10'
 
 # of_type N TYPE: domain number N with an mdev of this type.
 of_type() { another "$1" | asking "uuid='$(numbered "$1")' type='$2'" -; }

@@ -62,8 +62,8 @@ is "$(type_of $u1) $(parent_of $u1) $(states)" "nvidia-231 0000:85:00.0 1 active
 release "$vm"
 
 ### A full host, and a release that nobody works on: a start finishes it, unless it must wait
-gives_up() { new_host t4 nvidia-234 policy 'release_wait = 0' 'release_timeout = 3600' 'lock_timeout = 1' "$@"; }
-gives_up 'driver_cleanup = 0'
+gives_up() { new_host t4 nvidia-234 policy 'release_wait = 0' 'release_timeout = 3600' "$@"; }
+gives_up 'driver_cleanup = 0' 'lock_timeout = 8'
 prepare && release
 is "$(states)" "1 releasing" "a hook leaves its release to others"
 holds "the next start finishes it" prepare 2
@@ -73,7 +73,7 @@ release 2
 fails "not while its vGPU is open" prepare
 is "$(states)" "1 releasing" "which is waited for"
 close_device
-gives_up 'driver_cleanup = 600'
+gives_up 'driver_cleanup = 600' 'lock_timeout = 1'
 prepare && release
 fails "nor while the driver may still remove it" prepare 2
 

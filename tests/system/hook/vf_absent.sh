@@ -57,7 +57,7 @@ is "$(leases)" 0 "nothing is leased in the end"
 
 ### Plain VFs that are disabled while a guest has one, as the kernel does it: from the first on, and waiting at the one
 # that is open. And VFs that begin without a driver.
-new_host flex/4 vf_flex@8086:56c0 policy 'driver_cleanup = 0' 'release_wait = 2'
+new_host flex/4 vf_flex@8086:56c0 policy 'driver_cleanup = 0' 'release_wait = 10'
 pci=$root/sys/bus/pci/devices pf=0000:4d:00.0 first=0000:4d:00.1 second=0000:4d:00.2 third=0000:4d:00.3 last=0000:4d:00.4
 start_refused() { # "MESSAGE [WORD]" N ADDRESS [MANAGED]: the start is, with this message
 	local message

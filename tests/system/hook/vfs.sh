@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../../lib/hook.sh"
 host l40s:2
 settings() { # ADDRESSES_1147 ADDRESSES_1150: two cards, a type each
-	configure "nvidia-1147@$1" "nvidia-1150@$2" policy 'reclaim = never' 'driver_cleanup = 0' 'release_wait = 2'
+	configure "nvidia-1147@$1" "nvidia-1150@$2" policy 'reclaim = never' 'driver_cleanup = 0' 'release_wait = 10'
 }
 settings 0000:26:00.0 0000:27:00.0
 ns=urn:vgpu-lease:domain:1 a=0000:26:00.4 b=0000:26:00.5
@@ -93,7 +93,7 @@ control mixed "$vfs.0 on"
 # assigned [LINE...]: a card in MIG mode and one of mixed sizes, as nova.conf has them; these lines are of [policy].
 assigned() {
 	nova_has "nvidia-700@$mdevs.4,$mdevs.5,$mdevs.6" nvidia-699@$mdevs.7 "nvidia-1150@$vfs.4, $vfs.5" nvidia-1147@$vfs.6
-	configure devices 'nova_conf = /etc/nova/nova.conf' policy 'reclaim = never' 'driver_cleanup = 0' 'release_wait = 2' "$@"
+	configure devices 'nova_conf = /etc/nova/nova.conf' policy 'reclaim = never' 'driver_cleanup = 0' 'release_wait = 10' "$@"
 }
 
 mdev() { # N [TYPE]: a domain, whose metadata may ask for a type
