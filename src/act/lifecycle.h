@@ -51,9 +51,9 @@ int lifecycle_arrive(const struct lifecycle *lifecycle, enum plan_mode mode,
 int lifecycle_reconnect(const struct lifecycle *lifecycle, struct err *err);
 
 /*
- * `release end` of the domain with this UUID: takes at most `release_wait` (1 s if that is 0), and leaves the rest to the
- * handler or the next `gc`. Negative: not every lease could be marked. `reason`: from libvirt; after "failed", the pGPUs
- * of the domain are tried last for a while.
+ * `release end` of the domain with this UUID: takes at most `release_wait` (1 s if that is 0), and leaves the rest to
+ * the handler or the next `gc`. Negative: not every lease could be marked. `reason`: from libvirt; after "failed", the
+ * pGPUs of the domain are tried last for a while.
  */
 int lifecycle_release(const struct host *host, const struct config *config, const char *domain, const char *reason,
 		      struct err *err);
