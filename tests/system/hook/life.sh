@@ -68,8 +68,7 @@ prepare && release
 is "$(states)" "1 releasing" "a hook leaves its release to others"
 holds "the next start finishes it" prepare 2
 is "$(devices)$(states)" "$(numbered 2) 1 active" "and has its place"
-open_device "$(numbered 2)"
-release 2
+open_device "$(numbered 2)" && release 2
 fails "not while its vGPU is open" prepare
 is "$(states)" "1 releasing" "which is waited for"
 close_device
