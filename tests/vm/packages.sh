@@ -81,7 +81,7 @@ build() {
 	# For lintian.
 	run_in "$tree" sh -c 'cd /src && dpkg-source -b package'
 	[ "$suite" != "$own_release" ] || tests=nocheck
-	run_in "$tree" env DEB_BUILD_OPTIONS="${tests:-}" sh -c "cd /src/package && ${commands[1]}"
+	run_in "$tree" env DEB_BUILD_OPTIONS="$tests" sh -c "cd /src/package && ${commands[1]}"
 	name=$(find "$tree/src" -maxdepth 1 -name 'vgpu-lease_*.deb')
 	cp "$name" "$tree/src/vgpu-lease.deb"
 	cp "$name" "$out/$suite/vgpu-lease.deb"
